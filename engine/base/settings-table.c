@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/settings.h"
+
+#include "base/error.h"
+
+/* The table. A row's order here is its order in `tenon-cli options` and in the window. */
+
+#define VALUES(...) (const char *const[]) { __VA_ARGS__, NULL }
+
+#define INT_ROW(name_, default_, min_, max_, unit_, help_, ...)                                                          \
+  { .name = name_, .type = TN_SETTING_INT, .default_value = default_, .min = min_, .max = max_, .unit = unit_,           \
+    .help = help_, __VA_ARGS__ }
+#define FLOAT_ROW(name_, default_, min_, max_, unit_, help_, ...)                                                        \
+  { .name = name_, .type = TN_SETTING_FLOAT, .default_value = default_, .min = min_, .max = max_, .unit = unit_,         \
+    .help = help_, __VA_ARGS__ }
+#define BOOL_ROW(name_, default_, help_, ...)                                                                            \
+  { .name = name_, .type = TN_SETTING_BOOL, .default_value = default_, .unit = "", .help = help_, __VA_ARGS__ }
+#define ENUM_ROW(name_, default_, values_, help_, ...)                                                                   \
+  { .name = name_, .type = TN_SETTING_ENUM, .default_value = default_, .values = values_, .unit = "", .help = help_,     \
+    __VA_ARGS__ }
+#define TEXT_ROW(name_, type_, default_, help_, ...)                                                                     \
+  { .name = name_, .type = type_, .default_value = default_, .unit = "", .help = help_, __VA_ARGS__ }
+#define LIST_ROW(name_, type_, default_, min_, max_, unit_, help_, ...)                                                  \
+  { .name = name_, .type = type_, .default_value = default_, .min = min_, .max = max_, .unit = unit_, .help = help_,     \
+    __VA_ARGS__ }
+
+#define MAX_STEPS 1e15 /* well inside the whole numbers that a double holds */
+#define HUGE_FLOAT 1e30
+
+static gboolean
+check_validation (const char *text, GError **error)
+{
+  TnValidationRule rule;
+  return tn_validation_rule_parse (text, &rule, error);
+}
+
+const TnSetting tn_settings[] = {
+  TEXT_ROW ("data.source", TN_SETTING_PATH, "drawn-digits",
+            N_ ("The training data: drawn-digits for the built-in set, or a folder or file.")),
+  INT_ROW ("data.samples", "12000", 1, 1e8, N_ ("samples"), N_ ("How many samples the built-in set draws.")),
+  INT_ROW ("data.seed", "0", 0, 9e15, "", N_ ("Where the built-in set and the order of samples start from.")),
+  TEXT_ROW ("data.validation", TN_SETTING_STRING, "last:10%",
+            N_ ("Which samples are held out: last:N, last:P%, hash:P% (by sample id) or none."),
+            .check = check_validation),
+  BOOL_ROW ("data.shuffle", "true", N_ ("Whether each epoch takes the samples in another order."),
+            .aliases = "shuffle"),
+  BOOL_ROW ("data.drop_last", "true", N_ ("Whether the last batch of an epoch is left out if it is not full."),
+            .aliases = "drop_remainder"),
+  INT_ROW ("data.prefetch", "2", 0, 1024, N_ ("batches"), N_ ("How many batches are prepared ahead of the step."),
+           .aliases = "prefetch_size"),
+  FLOAT_ROW ("data.normalize_mean", "0.1307", -HUGE_FLOAT, HUGE_FLOAT, "",
+             N_ ("What is subtracted from pixels scaled to 0..1.")),
+  FLOAT_ROW ("data.normalize_std", "0.3081", 1e-12, HUGE_FLOAT, "",
+             N_ ("What pixels are divided by after the mean is subtracted.")),
+  INT_ROW ("data.pad", "-1", -1, 1024, N_ ("pixels"),
+           N_ ("Zero pixels added on each side of an image; -1 adds what the model asks for.")),
+
+  TEXT_ROW ("model.preset", TN_SETTING_STRING, "lenet5", N_ ("The built-in network that is trained; ignored where model.file is set.")),
+  TEXT_ROW ("model.file", TN_SETTING_PATH, "", N_ ("A model in JSON to train in place of a preset.")),
+
+  ENUM_ROW ("init.preset", "mindspore2", VALUES ("mindspore1", "mindspore2"),
+            N_ ("First weights: mindspore1 is Normal(0.01) with zero biases, mindspore2 HeUniform(sqrt 5) with uniform biases.")),
+  TEXT_ROW ("init.from", TN_SETTING_PATH, "",
+            N_ ("A file of weights to start from; those whose name and shape match are taken.")),
+
+  INT_ROW ("train.epochs", "1", 0, 1e6, N_ ("epochs"), N_ ("How many times the training data are gone through."),
+           .aliases = "epoch"),
+  INT_ROW ("train.max_steps", "0", 0, MAX_STEPS, N_ ("steps"), N_ ("Ends the run after so many steps; 0 sets no limit.")),
+  INT_ROW ("train.batch", "32", 1, 1 << 20, N_ ("samples"), N_ ("Samples in one step, over all ranks."),
+           .aliases = "batch_size"),
+  INT_ROW ("train.seed", "1", 0, 9e15, "", N_ ("Where first weights, dropout and shuffling start from."),
+           .aliases = "seed"),
+  INT_ROW ("train.eval_every", "1", 0, 1e6, N_ ("epochs"),
+           N_ ("How often the held-out samples are evaluated; 0 only at the end.")),
+  ENUM_ROW ("train.loss", "softmax_cross_entropy", VALUES ("softmax_cross_entropy", "mse", "l1", "bce"),
+            N_ ("What is made small."), .aliases = "loss_fn"),
+  ENUM_ROW ("train.on_nonfinite", "stop", VALUES ("stop", "skip", "rollback"),
+            N_ ("What happens when the loss or a gradient is not a number: end the run, leave out the step, or go back to the last checkpoint.")),
+  TEXT_ROW ("train.freeze", TN_SETTING_STRING, "",
+            N_ ("Name patterns, separated by commas, of parameters that are not trained.")),
+  FLOAT_ROW ("train.clip_norm", "0", 0, HUGE_FLOAT, "",
+             N_ ("Gradients are scaled down to this global norm; 0 leaves them alone."), .aliases = "clip_norm"),
+
+  ENUM_ROW ("optimizer.kind", "momentum", VALUES ("momentum", "sgd", "adam", "adamw", "adam_weight_decay"),
+            N_ ("The rule by which parameters are updated."), .aliases = "optimizer"),
+  FLOAT_ROW ("optimizer.lr", "0.01", 0, 1e6, "", N_ ("The learning rate, before the schedule."),
+             .aliases = "learning_rate lr", .flags = TN_SETTING_LIVE),
+  FLOAT_ROW ("optimizer.momentum", "0.9", 0, 1, "", N_ ("The share of the last update that goes into the next."),
+             .aliases = "momentum"),
+  BOOL_ROW ("optimizer.nesterov", "false", N_ ("Whether momentum looks ahead (Nesterov)."), .aliases = "use_nesterov"),
+  FLOAT_ROW ("optimizer.weight_decay", "0", 0, 1e6, "", N_ ("How strongly parameters are pulled to zero."),
+             .aliases = "weight_decay"),
+  FLOAT_ROW ("optimizer.dampening", "0", 0, 1, "", N_ ("The share of a new gradient that SGD's momentum leaves out."),
+             .aliases = "dampening"),
+  FLOAT_ROW ("optimizer.beta1", "0.9", 0, 0.9999999, "", N_ ("How slowly Adam's mean of gradients changes."),
+             .aliases = "beta1"),
+  FLOAT_ROW ("optimizer.beta2", "0.999", 0, 0.9999999999, "",
+             N_ ("How slowly Adam's mean of squared gradients changes."), .aliases = "beta2"),
+  FLOAT_ROW ("optimizer.eps", "1e-08", 1e-30, 1, "", N_ ("What Adam adds to the root before it divides."),
+             .aliases = "eps"),
+
+  ENUM_ROW ("schedule.kind", "constant", VALUES ("constant", "step", "cosine", "warmup"),
+            N_ ("How the learning rate changes over the run.")),
+  INT_ROW ("schedule.step_size", "1000", 1, MAX_STEPS, N_ ("steps"),
+           N_ ("After how many steps the step schedule lowers the rate."), .aliases = "step_size"),
+  FLOAT_ROW ("schedule.gamma", "0.1", 0, 1, "", N_ ("What the step schedule multiplies the rate by."),
+             .aliases = "gamma"),
+  INT_ROW ("schedule.warmup_steps", "0", 0, MAX_STEPS, N_ ("steps"),
+           N_ ("Over how many first steps the rate rises from zero."), .aliases = "warmup_steps"),
+  FLOAT_ROW ("schedule.min_lr", "0", 0, 1e6, "", N_ ("Where the cosine schedule ends."), .aliases = "min_lr"),
+  INT_ROW ("schedule.total_steps", "0", 0, MAX_STEPS, N_ ("steps"),
+           N_ ("The length of the cosine schedule; 0 is the length of the run."), .aliases = "decay_steps total_step"),
+
+  INT_ROW ("metrics.histogram_every", "0", 0, MAX_STEPS, N_ ("steps"),
+           N_ ("How often histograms of parameters and gradients are written; 0 never.")),
+  BOOL_ROW ("metrics.norms", "true", N_ ("Whether the norms of gradients and parameters are written every step.")),
+
+  INT_ROW ("checkpoint.every_steps", "0", 0, MAX_STEPS, N_ ("steps"),
+           N_ ("How often a checkpoint is written within an epoch; 0 only at the ends of epochs."),
+           .aliases = "save_checkpoint_steps", .flags = TN_SETTING_LIVE),
+  INT_ROW ("checkpoint.every_epochs", "1", 0, 1e6, N_ ("epochs"),
+           N_ ("After how many epochs a checkpoint is written; 0 only at the end of the run."),
+           .flags = TN_SETTING_LIVE),
+  INT_ROW ("checkpoint.keep", "3", 1, 1e6, N_ ("checkpoints"),
+           N_ ("How many of the newest checkpoints stay; the best and pinned ones stay too."),
+           .aliases = "keep_checkpoint_max", .flags = TN_SETTING_LIVE),
+
+  INT_ROW ("device.threads", "0", 0, 1024, N_ ("threads"),
+           N_ ("Threads that compute; 0 takes all processors that the process may use."),
+           .aliases = "runtime_num_threads"),
+  ENUM_ROW ("device.isa", "auto", VALUES ("auto", "sse2", "avx2", "avx512"),
+            N_ ("The instruction level of the kernels; auto takes the best one the processor has.")),
+  ENUM_ROW ("device.mode", "graph", VALUES ("graph", "pynative"),
+            N_ ("Whether a compiled plan runs (graph) or one operator after the other (pynative)."), .aliases = "mode"),
+  BOOL_ROW ("device.strict", "false", N_ ("Whether passes that round differently are left out."),
+            .aliases = "deterministic"),
+  INT_ROW ("device.memory_limit_mb", "0", 0, 1e9, "MB",
+           N_ ("Memory that a run may use; 0 is what the machine allows."), .aliases = "max_device_memory"),
+
+  BOOL_ROW ("graph.save", "false", N_ ("Whether the graph is written as .ir and .dot after every stage of compilation."),
+            .aliases = "save_graphs"),
+  { .name = NULL },
+};

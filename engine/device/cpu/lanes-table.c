@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/cpu/lanes-isa.h"
+
+extern const TnLanesKernels ISA (tn_lanes_table);
+
+const TnLanesKernels ISA (tn_lanes_table) = {
+  .isa = TN_LW == 16 ? TN_ISA_AVX512 : TN_LW == 8 ? TN_ISA_AVX2 : TN_ISA_SSE2,
+  .width = TN_LW,
+  .blocks = &ISA (tn_lanes_blocks),
+  .conv_forward = ISA (tn_lanes_conv_forward),
+  .conv_backward_data = ISA (tn_lanes_conv_backward_data),
+  .conv_backward_weights = ISA (tn_lanes_conv_backward_weights),
+  .bias_gradient = ISA (tn_lanes_bias_gradient),
+  .dense_forward = ISA (tn_lanes_dense_forward),
+  .dense_backward_data = ISA (tn_lanes_dense_backward_data),
+  .dense_transpose = ISA (tn_lanes_dense_transpose),
+  .dense_backward_weights = ISA (tn_lanes_dense_backward_weights),
+  .max_pool_forward = ISA (tn_lanes_max_pool_forward),
+  .max_pool_backward = ISA (tn_lanes_max_pool_backward),
+  .avg_pool_forward = ISA (tn_lanes_avg_pool_forward),
+  .avg_pool_backward = ISA (tn_lanes_avg_pool_backward),
+  .relu_forward = ISA (tn_lanes_relu_forward),
+  .relu_backward = ISA (tn_lanes_relu_backward),
+  .add = ISA (tn_lanes_add),
+  .multiply = ISA (tn_lanes_multiply),
+  .scale = ISA (tn_lanes_scale),
+  .bias_add = ISA (tn_lanes_bias_add),
+  .momentum = ISA (tn_lanes_momentum),
+  .sgd = ISA (tn_lanes_sgd),
+  .adam = ISA (tn_lanes_adam),
+  .pack = ISA (tn_lanes_pack),
+  .unpack = ISA (tn_lanes_unpack),
+  .softmax_cross_entropy = ISA (tn_lanes_softmax_cross_entropy),
+  .softmax = ISA (tn_lanes_softmax),
+  .argmax = ISA (tn_lanes_argmax),
+  .exp = ISA (tn_lanes_exp),
+  .burn = ISA (tn_lanes_burn),
+  .sum = ISA (tn_lanes_sum),
+  .triad = ISA (tn_lanes_triad),
+};

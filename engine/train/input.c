@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/input.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define BUILT_IN "drawn-digits"
+
+static TnDataset *
+open_dataset (const TnSettings *settings, const char *folder, GError **error)
+{
+  const char *source = tn_settings_get_string (settings, "data.source");
+  TnDatasetOptions options = { .part = TN_DATASET_TRAIN,
+                               .n_samples = tn_settings_get_int (settings, "data.samples"),
+                               .seed = (uint64_t) tn_settings_get_int (settings, "data.seed") };
+  if (g_str_has_prefix (source, BUILT_IN) && strchr (source, '/') == NULL)
+    return tn_dataset_open (source, &options, error);
+  g_autofree char *path = g_canonicalize_filename (source, folder);
+  return tn_dataset_open (path, &options, error);
+}
+
+static void
+set_normalisation (TnLoaderOptions *options, const TnSettings *settings, const TnModelInput *input, gboolean own)
+{
+  options->normalise = TRUE;
+  if (own || input->n_channels < 1 || input->n_channels > TN_LOADER_MAX_CHANNELS)
+    {
+      options->n_channels = 1;
+      options->mean[0] = (float) tn_settings_get_float (settings, "data.normalize_mean");
+      options->std[0] = (float) tn_settings_get_float (settings, "data.normalize_std");
+      options->normalise = own;
+      return;
+    }
+  options->n_channels = input->n_channels;
+  for (int c = 0; c < input->n_channels; c++)
+    {
+      options->mean[c] = (float) input->mean[c];
+      options->std[c] = (float) input->std[c];
+    }
+}
+
+/* Everything that would otherwise show in the middle of a step. */
+static gboolean
+check_fit (TnInput *self, TnModel *model, GError **error)
+{
+  const TnModelInput *input = tn_model_input (model);
+  const TnShape *sample = &self->dataset->sample_shape;
+  int pad = self->options.pad;
+  int64_t count = sample->n_dims == 3 ? sample->dims[0] * (sample->dims[1] + 2 * pad) * (sample->dims[2] + 2 * pad)
+                                      : tn_shape_count (sample);
+  if (count == tn_shape_count (&input->shape))
+    return TRUE;
+  g_autoptr (GString) want = g_string_new (NULL);
+  for (int d = 0; d < input->shape.n_dims; d++)
+    g_string_append_printf (want, "%s%" G_GINT64_FORMAT, d > 0 ? " x " : "", input->shape.dims[d]);
+  g_set_error (error, TN_ERROR, TN_ERROR_SHAPE,
+               _("“%s” has %s; model “%s” takes samples of %s (with %d pixels of padding on each side). Choose other data, or change the "
+                 "model's input or data.pad."),
+               self->dataset->source, self->dataset->description, tn_model_name (model), want->str, pad);
+  return FALSE;
+}
+
+TnInput *
+tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, gboolean own_normalisation, GError **error)
+{
+  g_autoptr (TnInput) self = g_new0 (TnInput, 1);
+  self->dataset = open_dataset (settings, folder, error);
+  if (self->dataset == NULL)
+    return NULL;
+  self->split = tn_split_new (tn_settings_get_string (settings, "data.validation"), self->dataset->n_samples, error);
+  if (self->split == NULL)
+    return NULL;
+
+  const TnModelInput *input = tn_model_input (model);
+  int64_t pad = tn_settings_get_int (settings, "data.pad");
+  TnLoaderOptions *options = &self->options;
+  options->batch_size = (int) tn_settings_get_int (settings, "train.batch");
+  options->shuffle = tn_settings_get_bool (settings, "data.shuffle");
+  options->seed = (uint64_t) tn_settings_get_int (settings, "train.seed");
+  options->drop_last = tn_settings_get_bool (settings, "data.drop_last");
+  options->prefetch = (int) tn_settings_get_int (settings, "data.prefetch");
+  options->pad = pad >= 0 ? (int) pad : self->dataset->sample_shape.n_dims == 3 ? input->pad : 0;
+  set_normalisation (options, settings, input, own_normalisation);
+  if (!check_fit (self, model, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+void
+tn_input_free (TnInput *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->split, tn_split_free);
+  g_clear_pointer (&self->dataset, tn_dataset_unref);
+  g_free (self);
+}
+
+TnLoader *
+tn_input_new_train_loader (TnInput *self, GError **error)
+{
+  return tn_loader_new (self->dataset, self->split->train, self->split->n_train, &self->options, error);
+}
+
+TnLoader *
+tn_input_new_eval_loader (TnInput *self, const int64_t *ids, int64_t n_ids, int batch, GError **error)
+{
+  TnLoaderOptions options = self->options;
+  options.shuffle = FALSE;
+  options.drop_last = FALSE;
+  options.n_epochs = 1;
+  options.batch_size = batch;
+  return tn_loader_new (self->dataset, ids, n_ids, &options, error);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "base/settings.h"
+#include "device/cpu/plan.h"
+#include "ir/graph.h"
+#include "nn/model.h"
+#include "optim/optimizer.h"
+
+/* TnProgram: a model, a loss and an optimizer made into something that takes steps.
+ *
+ * It holds the model's state (parameters, statistics, optimizer state) and the plans that work on it: one for training at
+ * each batch size that comes up, one for evaluation, compiled when first needed and kept. Which mode runs (GRAPH: the
+ * plan; PYNATIVE: operator by operator) can be changed between steps. A program belongs to one thread at a time; it uses
+ * the pool's threads inside a call.
+ *
+ * A step has two stages, so that whoever drives it can look before the weights change:
+ *
+ *   TnStepResult result;
+ *   tn_program_forward_backward (program, &batch, step, &result, &error);   // loss, gradients, their norm
+ *   if (isfinite (result.loss) && isfinite (result.grad_norm))
+ *     tn_program_update (program, lr, step, &error);
+ */
+typedef struct _TnProgram TnProgram;
+
+typedef enum
+{
+  TN_MODE_GRAPH,
+  TN_MODE_PYNATIVE
+} TnMode;
+
+/* One batch. Rows are samples; memory belongs to the caller and is only read. */
+typedef struct
+{
+  int64_t n;              /* rows */
+  const float *x;         /* [n] of the model's input shape, row-major */
+  const int32_t *labels;  /* [n], classes; or NULL */
+  const float *targets;   /* [n][outputs] for mse, l1, bce; or NULL */
+  int64_t first_sample;   /* global index of row 0 in this step: keys the random operators */
+} TnProgramBatch;
+
+typedef struct
+{
+  double loss;      /* mean over the batch */
+  double grad_norm; /* global 2-norm of all trained gradients, before clipping; NaN or infinite where any gradient is */
+} TnStepResult;
+
+typedef struct
+{
+  double loss_sum;  /* over the rows */
+  int64_t correct;  /* rows whose largest logit is the label; 0 without labels */
+  int64_t n;
+} TnEvalResult;
+
+/* One tensor of the state. */
+typedef struct
+{
+  const char *name;
+  TnParameterRole role;
+  gboolean frozen;
+  TnTensor *tensor; /* contiguous; owned by the program */
+} TnStateEntry;
+
+/* Bytes by kind, forecast before anything is allocated. */
+typedef struct
+{
+  size_t parameters, gradients, optimizer, activations, buffers, total;
+} TnMemoryForecast;
+
+/**
+ * tn_program_new: builds and checks the graph and forecasts memory for @batch_size; allocates the state and initialises
+ * it from @seed (settings train.seed) unless init.from says otherwise. Uses settings train.loss, train.batch,
+ * train.freeze, train.clip_norm, optimizer.*, device.*. Errors name the cell, the shapes and the rule; a forecast above
+ * what the machine allows is TN_ERROR_MEMORY and says which batch would fit.
+ */
+TnProgram *tn_program_new (TnModel *model, TnSettings *settings, GError **error);
+void tn_program_free (TnProgram *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnProgram, tn_program_free)
+
+void tn_program_forecast (const TnProgram *self, TnMemoryForecast *forecast);
+/** Compiles the plans for @batch rows now, so that no step has to. */
+gboolean tn_program_prepare (TnProgram *self, int64_t batch, GError **error);
+
+gboolean tn_program_forward_backward (TnProgram *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error);
+/** Applies the gradients of the last forward_backward; @step counts from 0. */
+gboolean tn_program_update (TnProgram *self, double lr, int64_t step, GError **error);
+/** Forward in evaluation mode. @outputs: (nullable): [n][outputs] logits. */
+gboolean tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error);
+
+int tn_program_n_state (const TnProgram *self);
+const TnStateEntry *tn_program_state (const TnProgram *self, int i);
+const TnStateEntry *tn_program_find_state (const TnProgram *self, const char *name);
+/** The gradient of a trained parameter after forward_backward (a new tensor, copied), or NULL with an error. */
+TnTensor *tn_program_gradient (TnProgram *self, const char *parameter, GError **error);
+/** 2-norm of all trained parameters. */
+double tn_program_parameter_norm (const TnProgram *self);
+/** Runs the last batch again operator by operator and names the first node whose output is not finite (NULL: none). Free
+ * with g_free. */
+char *tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t step);
+
+void tn_program_set_mode (TnProgram *self, TnMode mode);
+TnMode tn_program_mode (const TnProgram *self);
+int64_t tn_program_n_outputs (const TnProgram *self); /* width of the model's output row */
+int64_t tn_program_n_parameters (const TnProgram *self); /* trained and frozen elements, statistics not counted */
+double tn_program_flops (const TnProgram *self, int64_t batch); /* dense and convolution products of one training step */
+/** The compiled training graph of @batch rows (forward, backward, optimizer), as passes left it; and as built. */
+TnGraph *tn_program_graph (TnProgram *self, int64_t batch, gboolean optimized, GError **error);
+/** The plan of a training step (borrowed), and a hook around each of its calls (NULL: off; see plan.h). */
+TnPlan *tn_program_plan (TnProgram *self, int64_t batch, GError **error);
+void tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook);
+/** "avx2", OpenBLAS core and oneDNN version ...: what bits depend on, for run.json. */
+char *tn_program_build_facts (const TnProgram *self);
+int tn_program_n_threads (const TnProgram *self);
+/** Weights by name from a safetensors file; what did and did not match is listed in @report (g_free). */
+gboolean tn_program_load_weights (TnProgram *self, const char *path, char **report, GError **error);

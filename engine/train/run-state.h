@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <glib.h>
+
+/* TnRunState: where a run is in its life. The names stand in run.json, on D-Bus and in --json output.
+ *
+ *   queued -> starting -> running <-> paused
+ *                            |-> stopping -> stopped | parked | finished | failed
+ *
+ * A run whose process is gone without having written one of the four ends is lost; nobody writes that word: whoever looks
+ * at a free lock beside a living state says it. All of stopped, parked, failed, lost and finished can be resumed. */
+typedef enum
+{
+  TN_RUN_QUEUED,
+  TN_RUN_STARTING,
+  TN_RUN_RUNNING,
+  TN_RUN_PAUSED,
+  TN_RUN_PARKED,   /* saved, the process ended; resume goes on with the same bits */
+  TN_RUN_STOPPING, /* finishing a step, writing the last checkpoint */
+  TN_RUN_STOPPED,  /* by the user */
+  TN_RUN_FINISHED, /* by itself; the reason says why */
+  TN_RUN_FAILED,   /* the reason says why */
+  TN_RUN_LOST
+} TnRunState;
+#define TN_RUN_N_STATES 10
+
+/** "queued", "starting" ...: stable, untranslated. */
+const char *tn_run_state_name (TnRunState state);
+gboolean tn_run_state_parse (const char *name, TnRunState *state);
+/** parked, stopped, finished, failed or lost: no process works on it. */
+gboolean tn_run_state_is_end (TnRunState state);

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/training.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define PARAMETER_NORM_EVERY 50
+#define MAX_CONSECUTIVE_BAD 100
+#define MAX_ROLLBACKS 10
+#define WINDOW_NS 1000000000
+
+static TnProgramBatch
+program_batch (const TnBatch *batch)
+{
+  return (TnProgramBatch){ .n = batch->n, .x = batch->x, .labels = batch->labels, .targets = batch->targets };
+}
+
+guint64
+tn_training_resident_bytes (TnTraining *self)
+{
+  char text[128] = { 0 };
+  if (self->statm_fd < 0 || pread (self->statm_fd, text, sizeof text - 1, 0) <= 0)
+    return 0;
+  char *second = strchr (text, ' ');
+  return second != NULL ? g_ascii_strtoull (second, NULL, 10) * (guint64) sysconf (_SC_PAGESIZE) : 0;
+}
+
+void
+tn_training_add_parameter_norm (TnTraining *self, gint64 row_step)
+{
+  if (self->norms)
+    tn_metrics_add (self->metrics, TN_TAG_PARAMETER_NORM, row_step, tn_program_parameter_norm (self->program),
+                    tn_training_unix_us (self, tn_training_now_ns ()));
+}
+
+/* Histograms of parameters, and of the gradients that are still there. Float32 only: other types have no rows. */
+static void
+add_histograms (TnTraining *self, gint64 step, gint64 time_us)
+{
+  for (int i = 0; i < self->n_tensors; i++)
+    {
+      const TnStateEntry *entry = tn_program_state (self->program, i);
+      if (entry->role != TN_ROLE_TRAINED || entry->tensor->dtype != TN_DTYPE_F32)
+        continue;
+      g_autofree char *tag = g_strdup_printf ("parameters/%s", entry->name);
+      tn_metrics_add_histogram (self->metrics, tag, step, time_us, tn_tensor_data (entry->tensor),
+                                (gsize) tn_tensor_count (entry->tensor));
+      if (entry->frozen)
+        continue;
+      g_autoptr (TnTensor) gradient = tn_program_gradient (self->program, entry->name, NULL);
+      g_autofree char *gradient_tag = g_strdup_printf ("gradients/%s", entry->name);
+      if (gradient != NULL && gradient->dtype == TN_DTYPE_F32)
+        tn_metrics_add_histogram (self->metrics, gradient_tag, step, time_us, tn_tensor_data (gradient),
+                                  (gsize) tn_tensor_count (gradient));
+    }
+}
+
+/* Running statistics take part in the forward pass: a step that is left out must leave them as they were. */
+static void
+copy_statistics (TnTraining *self, gboolean back)
+{
+  char *at = (char *) self->statistics;
+  for (int i = 0; at != NULL && i < self->n_tensors; i++)
+    {
+      const TnStateEntry *entry = tn_program_state (self->program, i);
+      if (entry->role != TN_ROLE_STATISTIC)
+        continue;
+      size_t n = tn_tensor_bytes (entry->tensor);
+      void *data = tn_tensor_data (entry->tensor);
+      memcpy (back ? data : at, back ? at : data, n);
+      at += n;
+    }
+}
+
+/* Not finite. TRUE: the run goes on (with another step than planned, after a rollback). */
+static gboolean
+handle_nonfinite (TnTraining *self, const TnProgramBatch *batch, const TnStepResult *result, gboolean *rolled_back,
+                  GError **error)
+{
+  gint64 step = self->at.step;
+  const char *what = isfinite (result->loss) ? _("a gradient") : _("the loss");
+  g_autofree char *tensor = tn_program_find_nonfinite (self->program, batch, step);
+  g_autofree char *where = tensor != NULL ? g_strdup_printf (_("first in the output of %s"), tensor)
+                                          : g_strdup (_("no single operator's output is, when it is run again"));
+  *rolled_back = FALSE;
+  if (self->policy == TN_NONFINITE_STOP)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
+                   _("Step %" G_GINT64_FORMAT ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or choose "
+                     "train.on_nonfinite=skip."),
+                   step, what, where);
+      return FALSE;
+    }
+  if (self->policy == TN_NONFINITE_SKIP)
+    {
+      copy_statistics (self, TRUE);
+      tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" G_GINT64_FORMAT " left out: %s is not finite (%s)."),
+                               step, what, where);
+      if (++self->consecutive_bad <= MAX_CONSECUTIVE_BAD)
+        return TRUE;
+      g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
+                   _("%d steps one after the other were not finite, the last one step %" G_GINT64_FORMAT " (%s)."),
+                   MAX_CONSECUTIVE_BAD + 1, step, where);
+      return FALSE;
+    }
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                           _("Step %" G_GINT64_FORMAT ": %s is not finite (%s). Going back to the last checkpoint."), step, what,
+                           where);
+  *rolled_back = TRUE;
+  if (++self->n_rollbacks <= MAX_ROLLBACKS)
+    return tn_training_roll_back (self, step, error);
+  g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
+               _("Went back to a checkpoint %d times and step %" G_GINT64_FORMAT " is still not finite (%s)."), MAX_ROLLBACKS, step,
+               where);
+  return FALSE;
+}
+
+static void
+add_rows (TnTraining *self, const TnBatch *batch, const TnStepResult *result, gint64 t0, gint64 t1, gint64 t2)
+{
+  TnMetrics *metrics = self->metrics;
+  gint64 step = self->at.step, time_us = tn_training_unix_us (self, t2);
+  tn_metrics_add (metrics, TN_TAG_LOSS, step, result->loss, time_us);
+  tn_metrics_add (metrics, TN_TAG_LEARNING_RATE, step, self->at.learning_rate, time_us);
+  if (self->norms)
+    tn_metrics_add (metrics, TN_TAG_GRADIENT_NORM, step, result->grad_norm, time_us);
+  if (self->norms && step % PARAMETER_NORM_EVERY == 0)
+    tn_metrics_add (metrics, TN_TAG_PARAMETER_NORM, step, tn_program_parameter_norm (self->program), time_us);
+  tn_metrics_add (metrics, TN_TAG_SAMPLES_PER_SECOND, step, batch->n * 1e9 / (double) MAX (t2 - t0, 1), time_us);
+  tn_metrics_add (metrics, TN_TAG_DATA_MS, step, (double) (t1 - t0) / 1e6, time_us);
+  tn_metrics_add (metrics, TN_TAG_COMPUTE_MS, step, (double) (t2 - t1) / 1e6, time_us);
+  if (self->histogram_every > 0 && step % self->histogram_every == 0)
+    add_histograms (self, step, time_us);
+}
+
+/* Once a second or so: throughput, memory, time left. */
+static void
+close_window (TnTraining *self, gint64 now)
+{
+  double rate = (double) self->window_samples * 1e9 / (double) (now - self->window_ns);
+  guint64 resident = tn_training_resident_bytes (self);
+  tn_metrics_add (self->metrics, TN_TAG_MEMORY, self->at.step, (double) resident, tn_training_unix_us (self, now));
+  pthread_mutex_lock (&self->trainer->mutex);
+  TnTrainerProgress *progress = &self->trainer->progress;
+  progress->samples_per_second = rate;
+  if (self->total_steps > 0 && rate > 0)
+    progress->seconds_left = (double) (self->total_steps - self->at.step) * self->input->options.batch_size / rate;
+  pthread_mutex_unlock (&self->trainer->mutex);
+  self->window_ns = now;
+  self->window_samples = 0;
+}
+
+static void
+compare_memory (TnTraining *self)
+{
+  guint64 resident = tn_training_resident_bytes (self);
+  pthread_mutex_lock (&self->trainer->mutex);
+  self->trainer->progress.memory_measured = resident;
+  guint64 forecast = self->trainer->progress.memory_forecast;
+  pthread_mutex_unlock (&self->trainer->mutex);
+  g_autofree char *planned = g_format_size (forecast);
+  g_autofree char *measured = g_format_size (resident);
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO,
+                           _("Memory: %s forecast for the model, %s in use by the process after the first step."), planned,
+                           measured);
+}
+
+static void
+advance (TnTraining *self, const TnBatch *batch, const TnStepResult *result, gint64 now)
+{
+  TnCheckpointState *at = &self->at;
+  at->step++;
+  at->samples += batch->n;
+  at->loss = result->loss;
+  at->epoch = batch->last_in_epoch ? batch->epoch + 1 : batch->epoch;
+  at->position = batch->last_in_epoch ? 0 : batch->step_in_epoch + 1;
+  self->evaluated = FALSE;
+  if (isfinite (result->loss))
+    {
+      self->epoch_loss += result->loss;
+      self->epoch_steps++;
+    }
+  self->window_samples += batch->n;
+
+  pthread_mutex_lock (&self->trainer->mutex);
+  TnTrainerProgress *progress = &self->trainer->progress;
+  progress->step = at->step;
+  progress->epoch = at->epoch;
+  progress->loss = result->loss;
+  progress->loss_mean = self->epoch_steps > 0 ? self->epoch_loss / (double) self->epoch_steps : NAN;
+  progress->learning_rate = at->learning_rate;
+  progress->skipped_steps = at->bad_steps;
+  progress->seconds = (double) (now - self->begun_ns - self->paused_ns) / 1e9;
+  pthread_mutex_unlock (&self->trainer->mutex);
+  if (now - self->window_ns >= WINDOW_NS)
+    close_window (self, now);
+  if (batch->last_in_epoch)
+    {
+      self->epoch_loss = 0;
+      self->epoch_steps = 0;
+    }
+}
+
+/* A step whose batch is not used for learning. */
+static void
+leave_out (TnTraining *self, const TnBatch *batch, gint64 now)
+{
+  TnStepResult nothing = { .loss = NAN, .grad_norm = NAN };
+  self->at.bad_steps++;
+  tn_metrics_add (self->metrics, TN_TAG_SKIPPED_STEPS, self->at.step, (double) self->at.bad_steps,
+                  tn_training_unix_us (self, now));
+  advance (self, batch, &nothing, now);
+}
+
+static gboolean
+take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, GError **error)
+{
+  gint64 t1 = tn_training_now_ns ();
+  TnProgramBatch rows = program_batch (batch);
+  TnStepResult result;
+  *rolled_back = FALSE;
+  if (self->poisoned != NULL && g_hash_table_contains (self->poisoned, &self->at.step))
+    {
+      leave_out (self, batch, t1);
+      return TRUE;
+    }
+  self->at.learning_rate = tn_schedule_lr (self->schedule, self->at.step);
+  if (self->statistics != NULL)
+    copy_statistics (self, FALSE);
+  if (!tn_program_forward_backward (self->program, &rows, self->at.step, &result, error))
+    return FALSE;
+  if (!isfinite (result.loss) || !isfinite (result.grad_norm))
+    {
+      if (!handle_nonfinite (self, &rows, &result, rolled_back, error))
+        return FALSE;
+      if (!*rolled_back)
+        leave_out (self, batch, tn_training_now_ns ());
+      return TRUE;
+    }
+  self->consecutive_bad = 0;
+  if (!tn_program_update (self->program, self->at.learning_rate, self->at.step, error))
+    return FALSE;
+  gint64 t2 = tn_training_now_ns ();
+  add_rows (self, batch, &result, t0, t1, t2);
+  advance (self, batch, &result, t2);
+  if (!self->first_step_done)
+    {
+      self->first_step_done = TRUE;
+      compare_memory (self);
+    }
+  return TRUE;
+}
+
+gboolean
+tn_training_evaluates_epoch (const TnTraining *self, gint64 done)
+{
+  gboolean is_last = self->epochs > 0 && done >= self->epochs;
+  return self->eval_loader != NULL && done > 0 && (is_last || (self->eval_every > 0 && done % self->eval_every == 0));
+}
+
+gboolean
+tn_training_step (TnTraining *self, TnEnd *end, GError **error)
+{
+  gint64 t0 = tn_training_now_ns ();
+  TnBatch *batch = tn_loader_next (self->loader, error);
+  *end = TN_END_NONE;
+  if (batch == NULL)
+    return FALSE;
+  gint64 epoch = batch->epoch;
+  gboolean last_in_epoch = batch->last_in_epoch, rolled_back;
+  gboolean ok = take_step (self, batch, t0, &rolled_back, error);
+  tn_loader_release (self->loader, batch);
+  if (!ok)
+    return FALSE;
+  if (rolled_back)
+    {
+      tn_loader_seek (self->loader, self->at.epoch, self->at.position);
+      return TRUE;
+    }
+  self->save_wanted = self->every_steps > 0 && self->at.step % self->every_steps == 0;
+  if (!last_in_epoch)
+    return TRUE;
+
+  self->save_wanted |= self->every_epochs > 0 && (epoch + 1) % self->every_epochs == 0;
+  /* Rows of an epoch's end belong to its last step: a resume from the checkpoint behind it keeps them. */
+  tn_metrics_add (self->metrics, TN_TAG_EPOCH, self->at.step - 1, (double) (epoch + 1),
+                  tn_training_unix_us (self, tn_training_now_ns ()));
+  if (!tn_training_evaluates_epoch (self, epoch + 1))
+    return TRUE;
+  GError *failure = NULL;
+  if (tn_training_evaluate (self, self->at.step - 1, TRUE, &failure))
+    return TRUE;
+  *end = failure == NULL ? TN_END_STOP_NOW : TN_END_NONE;
+  if (failure != NULL)
+    g_propagate_error (error, failure);
+  return failure == NULL;
+}
+
+/* Evaluation. */
+
+static void
+keep_best (TnTraining *self, double score)
+{
+  if (!isfinite (score) || (isfinite (self->at.best) && score <= self->at.best))
+    return;
+  self->at.best = score;
+  self->at.best_step = self->at.step;
+  /* The best one can only be kept if it is written. */
+  if (self->every_epochs > 0)
+    {
+      self->save_wanted = TRUE;
+      tn_checkpoint_writer_set_best (self->writer, self->at.step);
+    }
+}
+
+gboolean
+tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError **error)
+{
+  TnEvalResult sum = { 0 };
+  gboolean has_labels = FALSE;
+  gint64 begun = tn_training_now_ns ();
+  tn_loader_seek (self->eval_loader, 0, 0);
+  GError *failure = NULL;
+  for (TnBatch *batch; (batch = tn_loader_next (self->eval_loader, &failure)) != NULL;)
+    {
+      TnProgramBatch rows = program_batch (batch);
+      TnEvalResult part;
+      has_labels = batch->labels != NULL;
+      gboolean ok = tn_program_evaluate (self->program, &rows, &part, NULL, error);
+      tn_loader_release (self->eval_loader, batch);
+      if (!ok || (atomic_load (&self->trainer->commands) & TN_COMMAND_STOP_NOW))
+        return FALSE;
+      sum.loss_sum += part.loss_sum;
+      sum.correct += part.correct;
+      sum.n += part.n;
+    }
+  if (failure != NULL)
+    {
+      g_propagate_error (error, failure);
+      return FALSE;
+    }
+  gint64 now = tn_training_now_ns (), time_us = tn_training_unix_us (self, now);
+  double loss = sum.n > 0 ? sum.loss_sum / (double) sum.n : NAN;
+  double accuracy = has_labels && sum.n > 0 ? (double) sum.correct / (double) sum.n : NAN;
+  if (row_step >= 0)
+    tn_metrics_add (self->metrics, TN_TAG_VALIDATION_LOSS, row_step, loss, time_us);
+  if (row_step >= 0 && has_labels)
+    tn_metrics_add (self->metrics, TN_TAG_VALIDATION_ACCURACY, row_step, accuracy, time_us);
+  if (counts)
+    keep_best (self, has_labels ? accuracy : -loss);
+  self->evaluated = TRUE;
+  self->window_ns += now - begun; /* is no training time */
+
+  pthread_mutex_lock (&self->trainer->mutex);
+  self->trainer->progress.validation_loss = loss;
+  self->trainer->progress.accuracy = accuracy;
+  pthread_mutex_unlock (&self->trainer->mutex);
+  return TRUE;
+}
