@@ -161,6 +161,16 @@ time_steps (TnProgram *program, const TnProgramBatch *batch, const Options *opti
   return TRUE;
 }
 
+/* JSON has no NaN: a net that ran away on its random labels says null. */
+static void
+set_finite (JsonObject *line, const char *name, double value)
+{
+  if (isfinite (value))
+    json_object_set_double_member (line, name, value);
+  else
+    json_object_set_null_member (line, name);
+}
+
 static void
 print_times (const char *workload, TnProgram *program, int batch, const Options *options, Times *times, double peak, const char *description)
 {
@@ -186,8 +196,8 @@ print_times (const char *workload, TnProgram *program, int batch, const Options 
   json_object_set_double_member (line, "cpu_ms_median", times->cpu[times->n / 2]);
   json_object_set_int_member (line, "steps", times->n);
   json_object_set_double_member (line, "first_step_s", times->first_s);
-  json_object_set_double_member (line, "first_loss", times->first_loss);
-  json_object_set_double_member (line, "last_loss", times->last_loss);
+  set_finite (line, "first_loss", times->first_loss);
+  set_finite (line, "last_loss", times->last_loss);
   json_object_set_double_member (line, "mflop", flops * 1e-6);
   json_object_set_double_member (line, "gflops", flops / least * 1e-6);
   json_object_set_double_member (line, "peak_gflops", peak * 1e-9);

@@ -3,13 +3,56 @@
 #include "base/error.h"
 #include "base/json.h"
 #include <stdio.h>
+#include <string.h>
+
+/* The name of the first option in @argv that is none of @entries; NULL if all are known. */
+static char *
+find_unknown_option (const GOptionEntry *entries, int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    {
+      if (strcmp (argv[i], "--") == 0)
+        return NULL;
+      if (!g_str_has_prefix (argv[i], "--"))
+        continue;
+      g_autofree char *name = g_strndup (argv[i] + 2, strcspn (argv[i] + 2, "="));
+      gboolean known = strcmp (name, "help") == 0;
+      for (const GOptionEntry *entry = entries; entry->long_name != NULL && !known; entry++)
+        known = strcmp (entry->long_name, name) == 0;
+      if (!known)
+        return g_steal_pointer (&name);
+    }
+  return NULL;
+}
+
+static void
+tell_option_error (const char *command, const GOptionEntry *entries, int argc, char **argv, const GError *error)
+{
+  g_autofree char *unknown = NULL;
+  if (g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION))
+    unknown = find_unknown_option (entries, argc, argv);
+  if (unknown == NULL)
+    {
+      tn_cli_usage (command, "%s", error->message);
+      return;
+    }
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  for (const GOptionEntry *entry = entries; entry->long_name != NULL; entry++)
+    g_ptr_array_add (names, (gpointer) entry->long_name);
+  g_ptr_array_add (names, (gpointer) "help");
+  g_ptr_array_add (names, NULL);
+  const char *near = tn_did_you_mean (unknown, (const char *const *) names->pdata);
+  if (near != NULL)
+    tn_cli_usage (command, _ ("there is no option “--%s”; did you mean “--%s”?"), unknown, near);
+  else
+    tn_cli_usage (command, _ ("there is no option “--%s”"), unknown);
+}
 
 gboolean
 tn_cli_parse (const char *name, const GOptionEntry *entries, int *argc, char ***argv)
 {
   const TnCommand *command = tn_command_find (name);
-  g_autofree char *usage = g_strdup_printf ("%s", command->arguments);
-  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autoptr (GOptionContext) context = g_option_context_new (command->arguments);
   g_autofree char *program = g_strdup_printf ("tenon-cli %s", name);
   g_autofree char *example = g_strdup_printf (_ ("Example:\n  %s"), command->example);
   g_autoptr (GError) error = NULL;
@@ -17,10 +60,30 @@ tn_cli_parse (const char *name, const GOptionEntry *entries, int *argc, char ***
   g_option_context_set_summary (context, _ (command->summary));
   g_option_context_set_description (context, example);
   g_option_context_add_main_entries (context, entries, NULL);
+  int n = *argc;
+  g_autofree char **given = g_memdup2 (*argv, sizeof (char *) * (gsize) (n + 1));
   if (g_option_context_parse (context, argc, argv, &error))
-    return TRUE;
-  tn_cli_usage (name, "%s", error->message);
+    {
+      if (*argc > 1 && strcmp ((*argv)[1], "--") == 0) /* what is behind it are arguments */
+        memmove (*argv + 1, *argv + 2, sizeof (char *) * (gsize) (--*argc));
+      return TRUE;
+    }
+  tell_option_error (name, entries, n, given, error);
   return FALSE;
+}
+
+gboolean
+tn_cli_parse_arguments (const char *command, const GOptionEntry *entries, int *argc, char ***argv, int least, int most,
+                        const char *missing)
+{
+  if (!tn_cli_parse (command, entries, argc, argv))
+    return FALSE;
+  int n = *argc - 1;
+  if (n < least)
+    tn_cli_usage (command, "%s", missing);
+  else if (n > most)
+    tn_cli_usage (command, _ ("“%s” is one argument too many"), (*argv)[most + 1]);
+  return n >= least && n <= most;
 }
 
 int
@@ -50,12 +113,59 @@ tn_cli_usage (const char *command, const char *format, ...)
 }
 
 gboolean
+tn_cli_split_assignment (const char *assignment, char **name, char **value, GError **error)
+{
+  const char *equals = strchr (assignment, '=');
+  if (equals == NULL || equals == assignment)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("“%s” is not of the form NAME=VALUE."), assignment);
+      return FALSE;
+    }
+  *name = g_strndup (assignment, (gsize) (equals - assignment));
+  *value = g_strdup (equals + 1);
+  return TRUE;
+}
+
+static gboolean
+apply_one (TnSettings *settings, const char *assignment, GError **error)
+{
+  g_autofree char *name = NULL, *value = NULL;
+  if (!tn_cli_split_assignment (assignment, &name, &value, error))
+    return FALSE;
+  const TnSetting *setting = tn_setting_find (name);
+  if (setting != NULL && setting->type == TN_SETTING_PATH && *value != '\0' && !g_path_is_absolute (value)
+      && g_file_test (value, G_FILE_TEST_EXISTS))
+    {
+      g_autofree char *path = g_canonicalize_filename (value, NULL);
+      return tn_settings_set (settings, name, path, error);
+    }
+  return tn_settings_set (settings, name, value, error);
+}
+
+gboolean
 tn_cli_apply (TnSettings *settings, char **assignments, GError **error)
 {
   for (char **a = assignments; a != NULL && *a != NULL; a++)
-    if (!tn_settings_set_assignment (settings, *a, error))
+    if (!apply_one (settings, *a, error))
       return FALSE;
   return TRUE;
+}
+
+gboolean
+tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignments, int *exit_code)
+{
+  g_autoptr (GError) error = NULL;
+  if (tn_cli_apply (settings, assignments, &error))
+    return TRUE;
+  *exit_code = tn_cli_usage (command, "%s", error->message);
+  return FALSE;
+}
+
+char *
+tn_cli_suggestion (const char *name, const char *const *candidates)
+{
+  const char *near = tn_did_you_mean (name, candidates);
+  return near != NULL ? g_strdup_printf (_ ("; did you mean “%s”?"), near) : g_strdup ("");
 }
 
 void
@@ -63,12 +173,19 @@ tn_cli_print_json (JsonObject *object)
 {
   g_autoptr (JsonNode) node = json_node_init_object (json_node_alloc (), object);
   json_object_unref (object);
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  json_generator_set_root (generator, node);
-  g_autofree char *text = json_generator_to_data (generator, NULL);
+  g_autofree char *text = tn_json_to_text (node, 0);
   fputs (text, stdout);
   fputc ('\n', stdout);
   fflush (stdout);
+}
+
+void
+tn_cli_set_number (JsonObject *object, const char *name, double value)
+{
+  if (value - value == 0)
+    json_object_set_double_member (object, name, value);
+  else
+    json_object_set_null_member (object, name);
 }
 
 char *
@@ -93,4 +210,21 @@ tn_cli_duration (double seconds)
   if (s < 3600)
     return g_strdup_printf (_ ("%d min %02d s"), (int) (s / 60), (int) (s % 60));
   return g_strdup_printf (_ ("%" G_GINT64_FORMAT " h %02d min"), s / 3600, (int) (s / 60 % 60));
+}
+
+gboolean
+tn_cli_is_run (const char *path)
+{
+  g_autofree char *file = g_build_filename (path, "run.json", NULL);
+  return g_file_test (file, G_FILE_TEST_EXISTS);
+}
+
+char *
+tn_cli_printable (const char *text)
+{
+  char *copy = g_utf8_make_valid (text, -1);
+  for (char *c = copy; *c != '\0'; c++)
+    if ((unsigned char) *c < 0x20 || *c == 0x7f)
+      *c = '?';
+  return copy;
 }

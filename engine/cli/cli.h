@@ -29,18 +29,50 @@ const TnCommand *tn_command_find (const char *name);
 /** Parses options of @command by GOption with its summary and example as help; remaining arguments stay in argv. FALSE: usage error,
  * already told. */
 gboolean tn_cli_parse (const char *command, const GOptionEntry *entries, int *argc, char ***argv);
+/** The same, and there must be @least to @most arguments behind the options; @missing says what is wanted: "name a run". */
+gboolean tn_cli_parse_arguments (const char *command, const GOptionEntry *entries, int *argc, char ***argv, int least, int most,
+                                 const char *missing);
 /** "tenon-cli: message" on stderr; returns TN_EXIT_FAILED. With @json also {"error": ..., "code": ...} on stdout. */
 int tn_cli_fail (const GError *error, gboolean json);
 /** A usage error; returns TN_EXIT_USAGE. */
 int tn_cli_usage (const char *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/** Applies every "name=value" of @assignments (nullable). */
+/** Applies every "name=value" of @assignments (nullable). Relative paths that exist are meant from the working folder, and are
+ * made absolute. */
 gboolean tn_cli_apply (TnSettings *settings, char **assignments, GError **error);
+/** tn_cli_apply() for a command: an unknown or wrong setting is a usage error. TRUE, or FALSE with *exit_code, already told. */
+gboolean tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignments, int *exit_code);
+/** Cuts "name=value"; FALSE with TN_ERROR_INVALID_ARGUMENT where there is no "=". Free both with g_free. */
+gboolean tn_cli_split_assignment (const char *assignment, char **name, char **value, GError **error);
+/** "; did you mean “train”?" or "". Free with g_free. */
+char *tn_cli_suggestion (const char *name, const char *const *candidates);
 
 /** Prints one JSON object as one line. Takes @object. */
 void tn_cli_print_json (JsonObject *object);
+/** A number, or null where @value is not finite. */
+void tn_cli_set_number (JsonObject *object, const char *name, double value);
 /** "1.2 MB", "35 KB". Free with g_free. */
 char *tn_cli_bytes (double bytes);
 /** "1 h 02 min", "12.3 s". Free with g_free. */
 char *tn_cli_duration (double seconds);
 
+/** Whether @path is (or is in) a run folder: has a run.json. */
+gboolean tn_cli_is_run (const char *path);
+/** Nothing of @text may move the terminal's cursor: control characters become "?". Free with g_free. */
+char *tn_cli_printable (const char *text);
+
+int tn_command_attach (int argc, char **argv);
 int tn_command_bench (int argc, char **argv);
+int tn_command_doctor (int argc, char **argv);
+int tn_command_eval (int argc, char **argv);
+int tn_command_export (int argc, char **argv);
+int tn_command_graph (int argc, char **argv);
+int tn_command_inspect (int argc, char **argv);
+int tn_command_new (int argc, char **argv);
+int tn_command_options (int argc, char **argv);
+int tn_command_predict (int argc, char **argv);
+int tn_command_resume (int argc, char **argv);
+int tn_command_runs (int argc, char **argv);
+int tn_command_sample (int argc, char **argv);
+int tn_command_show (int argc, char **argv);
+int tn_command_train (int argc, char **argv);
+int tn_command_verify_resume (int argc, char **argv);

@@ -1,11 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "base/error.h"
+#include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 static const TnCommand commands[] = {
+  { "new", "DIR [--preset NAME]", N_ ("Make a project: a model, data and settings in a folder"),
+    "tenon-cli new digits --preset lenet5 --data drawn-digits", tn_command_new },
+  { "train", "DIR | DIR/runs/NAME", N_ ("Begin a run in a project, or one that is queued"),
+    "tenon-cli train digits --set train.epochs=3 --set train.batch=64", tn_command_train },
+  { "sample", "[DIR]", N_ ("Train LeNet-5 on the built-in digits, to see that everything works"), "tenon-cli sample", tn_command_sample },
+  { "resume", "RUN", N_ ("Go on with a run that was stopped, parked, killed, or extended"),
+    "tenon-cli resume digits/runs/2026-11-30-lenet5-01 --set train.epochs=5", tn_command_resume },
+  { "runs", "DIR", N_ ("List the runs of a project"), "tenon-cli runs digits", tn_command_runs },
+  { "show", "RUN", N_ ("Say what stands in a run folder"), "tenon-cli show digits/runs/2026-11-30-lenet5-01", tn_command_show },
+  { "attach", "RUN watch|pause|resume|park|stop|stop-now|checkpoint|extend N|set K=V", N_ ("Watch or steer a run that another process trains"),
+    "tenon-cli attach digits/runs/2026-11-30-lenet5-01 set optimizer.lr=0.001", tn_command_attach },
+  { "eval", "RUN", N_ ("Measure a trained model on held-out samples or on other data"),
+    "tenon-cli eval digits/runs/2026-11-30-lenet5-01 --data ~/data/mnist", tn_command_eval },
+  { "predict", "RUN FILE", N_ ("Classify pictures or rows of an .npy or IDX file"),
+    "tenon-cli predict digits/runs/2026-11-30-lenet5-01 t10k-images-idx3-ubyte --index 0", tn_command_predict },
+  { "export", "RUN", N_ ("Write the weights of a run as safetensors"),
+    "tenon-cli export digits/runs/2026-11-30-lenet5-01 -o lenet5.safetensors", tn_command_export },
+  { "graph", "DIR | RUN", N_ ("Write the graph of a training step"), "tenon-cli graph digits --format dot -o step.dot", tn_command_graph },
+  { "inspect", "FILE", N_ ("Say what a file is and what is in it"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
+  { "options", "[NAME...]", N_ ("List the settings: type, range, default, meaning"), "tenon-cli options optimizer", tn_command_options },
+  { "doctor", "", N_ ("Look at this machine: processor, peaks, libraries, what is missing"), "tenon-cli doctor", tn_command_doctor },
+  { "verify-resume", "DIR | RUN", N_ ("Prove that a stopped and resumed run equals an undisturbed one"),
+    "tenon-cli verify-resume digits --steps 100", tn_command_verify_resume },
   { "bench", "WORKLOAD... | peak", N_ ("Time training steps, or measure the machine's peaks"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
   { 0 },
 };
@@ -22,16 +47,43 @@ tn_command_find (const char *name)
 static void
 print_help (FILE *out)
 {
-  fprintf (out, _ ("Usage: tenon-cli COMMAND [OPTION...]\n\nTrains neural networks and shows what they do.\n\nCommands:\n"));
+  fprintf (out, _ ("Usage: tenon-cli COMMAND [OPTION...]\n\nCommands:\n"));
   for (const TnCommand *command = commands; command->name != NULL; command++)
     fprintf (out, "  %-14s %s\n", command->name, _ (command->summary));
-  fprintf (out, _ ("\n'tenon-cli COMMAND --help' tells more of a command.\n"));
+  fprintf (out, _ ("\nRUN is a folder like DIR/runs/2026-11-30-lenet5-01.\n'tenon-cli COMMAND --help' tells more of a command.\n"));
+}
+
+static int
+tell_unknown (const char *name)
+{
+  const char *names[G_N_ELEMENTS (commands)] = { NULL };
+  for (guint i = 0; commands[i].name != NULL; i++)
+    names[i] = commands[i].name;
+  g_autofree char *suggestion = tn_cli_suggestion (name, names);
+  fprintf (stderr, _ ("tenon-cli: there is no command “%s”%s\nTry: tenon-cli --help\n"), name, suggestion);
+  return TN_EXIT_USAGE;
+}
+
+/* Results that could not be written are no results; a reader that went away has seen what it wanted. */
+static int
+close_output (int status)
+{
+  errno = 0;
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    return status;
+  if (errno != EPIPE && errno != 0)
+    {
+      fprintf (stderr, _ ("tenon-cli: Cannot write the output: %s.\n"), g_strerror (errno));
+      return status == TN_EXIT_DONE ? TN_EXIT_FAILED : status;
+    }
+  return status;
 }
 
 int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
+  signal (SIGPIPE, SIG_IGN); /* a run outlives whoever read its progress */
   if (argc < 2)
     {
       print_help (stderr);
@@ -40,19 +92,15 @@ main (int argc, char **argv)
   if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
     {
       print_help (stdout);
-      return TN_EXIT_DONE;
+      return close_output (TN_EXIT_DONE);
     }
   if (strcmp (argv[1], "--version") == 0)
     {
       printf ("tenon-cli %s\n", TN_VERSION);
-      return TN_EXIT_DONE;
+      return close_output (TN_EXIT_DONE);
     }
   const TnCommand *command = tn_command_find (argv[1]);
   if (command == NULL)
-    {
-      fprintf (stderr, _ ("tenon-cli: there is no command “%s”.\n"), argv[1]);
-      print_help (stderr);
-      return TN_EXIT_USAGE;
-    }
-  return command->run (argc - 1, argv + 1);
+    return tell_unknown (argv[1]);
+  return close_output (command->run (argc - 1, argv + 1));
 }

@@ -61,14 +61,12 @@ check_fit (TnInput *self, TnModel *model, GError **error)
   return FALSE;
 }
 
-TnInput *
-tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, gboolean own_normalisation, GError **error)
+static TnInput *
+input_new (TnDataset *dataset, const char *rule, const TnSettings *settings, TnModel *model, gboolean own_normalisation, GError **error)
 {
   g_autoptr (TnInput) self = g_new0 (TnInput, 1);
-  self->dataset = open_dataset (settings, folder, error);
-  if (self->dataset == NULL)
-    return NULL;
-  self->split = tn_split_new (tn_settings_get_string (settings, "data.validation"), self->dataset->n_samples, error);
+  self->dataset = tn_dataset_ref (dataset);
+  self->split = tn_split_new (rule, dataset->n_samples, error);
   if (self->split == NULL)
     return NULL;
 
@@ -85,6 +83,21 @@ tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, g
   if (!check_fit (self, model, error))
     return NULL;
   return g_steal_pointer (&self);
+}
+
+TnInput *
+tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, gboolean own_normalisation, GError **error)
+{
+  g_autoptr (TnDataset) dataset = open_dataset (settings, folder, error);
+  if (dataset == NULL)
+    return NULL;
+  return input_new (dataset, tn_settings_get_string (settings, "data.validation"), settings, model, own_normalisation, error);
+}
+
+TnInput *
+tn_input_new (TnDataset *dataset, const TnSettings *settings, TnModel *model, gboolean own_normalisation, GError **error)
+{
+  return input_new (dataset, "none", settings, model, own_normalisation, error);
 }
 
 void

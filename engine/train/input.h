@@ -25,6 +25,9 @@ typedef struct
  */
 TnInput *tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, gboolean own_normalisation,
                         GError **error);
+/** The same over a data set that is open: settings data.source and data.validation are not looked at, all samples are to be trained
+ * on. For evaluation and prediction. */
+TnInput *tn_input_new (TnDataset *dataset, const TnSettings *settings, TnModel *model, gboolean own_normalisation, GError **error);
 void tn_input_free (TnInput *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnInput, tn_input_free)
 

@@ -38,7 +38,8 @@ extern const TnTagInfo tn_tags[TN_N_TAGS];
 /** -1 for a name that is not in the table. */
 int tn_tag_find (const char *name);
 
-/** Rows in columns. Row i of tag tags[i] at step steps[i] (0-based step for training tags; steps done for validation). */
+/** Rows in columns. Row i of tag tags[i] at step steps[i], counted from 0. An epoch's validation stands at the epoch's last step; one
+ * made because a run ends inside an epoch at the step that would have come next, so that a resume replaces it. */
 typedef struct
 {
   guint n;

@@ -6,6 +6,7 @@
 #include "formats/safetensors.h"
 #include "ir/passes.h"
 #include "nn/initializer.h"
+#include "train/graph-save.h"
 #include "train/memory-limit.h"
 #include "train/program-graph.h"
 #include <cblas.h>
@@ -688,6 +689,13 @@ tn_program_graph (TnProgram *self, int64_t batch, gboolean optimized, GError **e
   if (compiled == NULL)
     return NULL;
   return tn_graph_ref (optimized ? tn_plan_graph (compiled->plan) : compiled->built);
+}
+
+gboolean
+tn_program_save_graphs (TnProgram *self, int64_t batch, const char *folder, GError **error)
+{
+  Compiled *compiled = get_compiled (self, batch, TRUE, error);
+  return compiled != NULL && tn_graph_save_stages (compiled->built, has_kernel, &self->target, folder, error);
 }
 
 TnPlan *

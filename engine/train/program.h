@@ -104,6 +104,8 @@ int64_t tn_program_n_parameters (const TnProgram *self); /* trained and frozen e
 double tn_program_flops (const TnProgram *self, int64_t batch); /* dense and convolution products of one training step */
 /** The compiled training graph of @batch rows (forward, backward, optimizer), as passes left it; and as built. */
 TnGraph *tn_program_graph (TnProgram *self, int64_t batch, gboolean optimized, GError **error);
+/** The training graph of @batch rows as files of @folder (ir/graph-dump.h): stage "bootstrap" as it was built, then one stage a pass. */
+gboolean tn_program_save_graphs (TnProgram *self, int64_t batch, const char *folder, GError **error);
 /** The plan of a training step (borrowed), and a hook around each of its calls (NULL: off; see plan.h). */
 TnPlan *tn_program_plan (TnProgram *self, int64_t batch, GError **error);
 void tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook);

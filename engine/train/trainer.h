@@ -48,7 +48,8 @@ typedef struct
   double seconds_left;    /* NaN while not known */
   gint64 skipped_steps;
   guint64 memory_forecast; /* bytes; 0 before the program is compiled */
-  guint64 memory_measured; /* resident bytes after step 1; 0 before */
+  guint64 memory_measured; /* resident bytes of the process after step 1; 0 before */
+  guint64 memory_grown;    /* private resident bytes gained from before the program was made to after step 1 */
   guint64 n_parameters;
   int n_threads;
   gint64 checkpoint_step; /* last one on disk, or -1 */

@@ -29,6 +29,18 @@ tn_training_resident_bytes (TnTraining *self)
   return second != NULL ? g_ascii_strtoull (second, NULL, 10) * (guint64) sysconf (_SC_PAGESIZE) : 0;
 }
 
+guint64
+tn_training_private_bytes (TnTraining *self)
+{
+  char text[128] = { 0 };
+  if (self->statm_fd < 0 || pread (self->statm_fd, text, sizeof text - 1, 0) <= 0)
+    return 0;
+  char *at = text; /* size, resident, shared: pages */
+  g_ascii_strtoull (at, &at, 10);
+  guint64 resident = g_ascii_strtoull (at, &at, 10), shared = g_ascii_strtoull (at, &at, 10);
+  return resident > shared ? (resident - shared) * (guint64) sysconf (_SC_PAGESIZE) : 0;
+}
+
 void
 tn_training_add_parameter_norm (TnTraining *self, gint64 row_step)
 {
@@ -157,16 +169,18 @@ close_window (TnTraining *self, gint64 now)
 static void
 compare_memory (TnTraining *self)
 {
-  guint64 resident = tn_training_resident_bytes (self);
+  guint64 resident = tn_training_resident_bytes (self), now = tn_training_private_bytes (self);
+  guint64 grown = now > self->private_before ? now - self->private_before : 0;
   pthread_mutex_lock (&self->trainer->mutex);
   self->trainer->progress.memory_measured = resident;
+  self->trainer->progress.memory_grown = grown;
   guint64 forecast = self->trainer->progress.memory_forecast;
   pthread_mutex_unlock (&self->trainer->mutex);
   g_autofree char *planned = g_format_size (forecast);
+  g_autofree char *taken = g_format_size (grown);
   g_autofree char *measured = g_format_size (resident);
-  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO,
-                           _("Memory: %s forecast for the model, %s in use by the process after the first step."), planned,
-                           measured);
+  tn_run_folder_log (self->folder, _("Memory: %s forecast for the program, %s taken after step 1; the process has %s."), planned,
+                     taken, measured);
 }
 
 static void

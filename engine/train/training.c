@@ -140,13 +140,24 @@ check_classes (TnTraining *self, GError **error)
 }
 
 static gboolean
+save_graphs (TnTraining *self, GError **error)
+{
+  if (!tn_settings_get_bool (self->settings, "graph.save"))
+    return TRUE;
+  g_autofree char *folder = g_build_filename (tn_run_folder_path (self->folder), "graphs", NULL);
+  return tn_program_save_graphs (self->program, self->input->options.batch_size, folder, error);
+}
+
+static gboolean
 build_program (TnTraining *self, gboolean goes_on, GError **error)
 {
   g_autoptr (TnSettings) settings = tn_settings_copy (self->settings);
   if (goes_on) /* the weights come from the checkpoint: the file may be gone */
     tn_settings_reset (settings, "init.from");
+  self->private_before = tn_training_private_bytes (self);
   self->program = tn_program_new (self->model, settings, error);
-  if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error))
+  if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
+      || !save_graphs (self, error))
     return FALSE;
   self->n_tensors = tn_program_n_state (self->program);
   self->tensors = g_new0 (TnCheckpointTensor, MAX (self->n_tensors, 1));
@@ -336,6 +347,7 @@ note_end_facts (TnTraining *self)
   tn_run_folder_set_fact_number (self->folder, "best", self->at.best);
   tn_run_folder_set_fact_number (self->folder, "seconds", progress.seconds);
   tn_run_folder_set_fact_number (self->folder, "memory_measured", (double) progress.memory_measured);
+  tn_run_folder_set_fact_number (self->folder, "memory_grown", (double) progress.memory_grown);
 }
 
 static void

@@ -60,6 +60,7 @@ typedef struct
   double epoch_loss;
   gint64 epoch_steps;
   int statm_fd;
+  guint64 private_before; /* bytes, before the program was made */
   gboolean first_step_done;
 
   gboolean evaluated; /* at this step */
@@ -89,6 +90,8 @@ gboolean tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean count
 /** The parameters' norm as a row of @row_step. */
 void tn_training_add_parameter_norm (TnTraining *self, gint64 row_step);
 guint64 tn_training_resident_bytes (TnTraining *self);
+/** Resident bytes that no file stands behind: what allocations cost. */
+guint64 tn_training_private_bytes (TnTraining *self);
 
 /* training-commands.c */
 

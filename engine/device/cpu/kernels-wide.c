@@ -1,4 +1,299 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "device/cpu/dnnl-conv.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/wide.h"
+#include "ops/conv.h"
 
-const TnCpuKernel tn_cpu_kernels_wide[] = { { 0 } };
+/* Convolutions with many channels, by oneDNN.
+ *
+ * A kernel is whole and cut by (chunk of output channels, group of images) into tasks that depend on the shapes alone.
+ * oneDNN sees one image and one chunk at a time: one image of some channel blocks is contiguous in TN_LAYOUT_BLOCKED, so
+ * nothing is copied, a chunk's weights stay in the cache, and a row's bits do not depend on the rest of the batch. A weight
+ * gradient is cut by output channels, each task sums the whole batch. */
+
+#define IMAGE_GROUPS 16 /* tasks of a convolution, about */
+#define GRADIENT_TASKS 8
+#define LARGEST_KERNEL 7
+
+/* The convolution inside a fused node, so that ops/conv.c resolves its geometry. */
+static void
+conv_geometry (const TnNode *node, TnConv2dGeometry *out)
+{
+  TnNode plain = *node;
+  if (g_str_has_prefix (node->op->name, "Fused"))
+    plain.op = tn_op_find (node->op->name + strlen ("Fused"));
+  plain.n_inputs = 2;
+  tn_conv2d_geometry (&plain, out);
+}
+
+/* ---- which ---- */
+
+static gboolean
+pads_fit (int64_t kernel, int64_t stride, int64_t before, int64_t after)
+{
+  return kernel <= LARGEST_KERNEL && stride <= MAX (kernel, 2) && before <= kernel / 2 && after <= kernel / 2 && before >= 0 && after >= 0;
+}
+
+static gboolean
+is_wide (const TnNode *node, const TnCpuTarget *target, gboolean few_channels)
+{
+  for (int i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i]->dtype != TN_DTYPE_F32)
+      return FALSE;
+  if (node->inputs[0]->shape.n_dims != 4 || tn_shape_count (&node->inputs[0]->shape) == 0)
+    return FALSE;
+  TnConv2dGeometry g;
+  conv_geometry (node, &g);
+  gboolean inputs = g.c % target->block == 0 ? g.c >= TN_WIDE_INPUT_CHANNELS : few_channels && g.c <= TN_DNNL_FEW_CHANNELS;
+  return inputs && g.o % target->block == 0 && g.o >= TN_WIDE_CHANNELS && g.group == 1 && g.dilation_h == 1 && g.dilation_w == 1
+         && pads_fit (g.kh, g.stride_h, g.pad_top, g.pad_bottom) && pads_fit (g.kw, g.stride_w, g.pad_left, g.pad_right)
+         && g.n > 0 && g.c * g.o * g.kh * g.kw < G_MAXINT32 && g.n * g.c * g.h * g.w < G_MAXINT32 && g.n * g.o * g.oh * g.ow < G_MAXINT32;
+}
+
+static gboolean
+few_channels (const TnNode *node)
+{
+  TnConv2dGeometry g;
+  conv_geometry (node, &g);
+  return g.c <= TN_DNNL_FEW_CHANNELS;
+}
+
+static gboolean
+match_wide (const TnNode *node, const TnCpuTarget *target)
+{
+  return is_wide (node, target, FALSE);
+}
+
+static gboolean
+match_stem (const TnNode *node, const TnCpuTarget *target)
+{
+  return is_wide (node, target, TRUE) && few_channels (node);
+}
+
+static gboolean
+match_any (const TnNode *node, const TnCpuTarget *target)
+{
+  return is_wide (node, target, TRUE);
+}
+
+/* ---- what a node prepares ---- */
+
+typedef struct
+{
+  TnConv2dGeometry g;
+  TnDnnlConv *conv;
+  int64_t chunk, n_chunks;   /* channels of what is computed: of y, of x, or outputs of w */
+  int64_t group, n_groups;   /* images */
+  gboolean chunk_outer;      /* tasks are (chunk, group); else a task goes through all chunks image by image */
+  size_t dy_bytes, dw_bytes; /* scratch of a weight gradient before oneDNN's own */
+} Wide;
+
+static void
+release_wide (void *data)
+{
+  Wide *wide = data;
+  g_clear_pointer (&wide->conv, tn_dnnl_conv_free);
+  g_free (wide);
+}
+
+static size_t
+aligned (size_t bytes)
+{
+  return (bytes + 63) & ~(size_t) 63;
+}
+
+static gboolean
+finish (Wide *wide, TnDnnlKind kind, int64_t n, int64_t c, int64_t o, const TnCpuTarget *target, void **data, size_t *scratch,
+        GError **error)
+{
+  const TnConv2dGeometry *g = &wide->g;
+  TnDnnlConvShape shape = { .kind = kind, .n = n, .c = c, .h = g->h, .w = g->w, .o = o, .oh = g->oh, .ow = g->ow, .kh = g->kh,
+                            .kw = g->kw, .stride_h = g->stride_h, .stride_w = g->stride_w, .pad_top = g->pad_top,
+                            .pad_left = g->pad_left, .pad_bottom = g->pad_bottom, .pad_right = g->pad_right, .block = target->block,
+                            .winograd = !target->strict };
+  wide->conv = tn_dnnl_conv_new (&shape, error);
+  if (wide->conv == NULL)
+    {
+      release_wide (wide);
+      return FALSE;
+    }
+  *scratch = wide->dy_bytes + wide->dw_bytes + tn_dnnl_conv_scratch (wide->conv);
+  *data = wide;
+  return TRUE;
+}
+
+/* Whether a chunk's weights stay and images pass by, or the other way round: what is read again less. */
+static void
+cut (Wide *wide, int64_t channels, int64_t others, int64_t read_again, int block)
+{
+  int64_t taps = wide->g.kh * wide->g.kw, weights = channels * others * taps;
+  wide->chunk = tn_wide_chunk (channels, others, taps, block);
+  wide->n_chunks = channels / wide->chunk;
+  wide->chunk_outer = wide->n_chunks > 1 && weights > wide->n_chunks * read_again;
+  int64_t groups = wide->chunk_outer ? (IMAGE_GROUPS + wide->n_chunks - 1) / wide->n_chunks : IMAGE_GROUPS;
+  wide->group = (wide->g.n + groups - 1) / groups;
+  wide->n_groups = (wide->g.n + wide->group - 1) / wide->group;
+}
+
+static gboolean
+prepare_forward (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
+{
+  Wide *wide = g_new0 (Wide, 1);
+  conv_geometry (node, &wide->g);
+  cut (wide, wide->g.o, wide->g.c, wide->g.c * wide->g.h * wide->g.w, target->block);
+  return finish (wide, TN_DNNL_FORWARD, 1, wide->g.c, wide->chunk, target, data, scratch, error);
+}
+
+static gboolean
+prepare_input (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
+{
+  Wide *wide = g_new0 (Wide, 1);
+  conv_geometry (node, &wide->g);
+  cut (wide, wide->g.c, wide->g.o, wide->g.o * wide->g.oh * wide->g.ow, target->block);
+  return finish (wide, TN_DNNL_BACKWARD_DATA, 1, wide->chunk, wide->g.o, target, data, scratch, error);
+}
+
+static gboolean
+prepare_weights (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
+{
+  Wide *wide = g_new0 (Wide, 1);
+  conv_geometry (node, &wide->g);
+  const TnConv2dGeometry *g = &wide->g;
+  int64_t blocks = g->o / target->block, tasks = MIN (GRADIENT_TASKS, blocks);
+  while (blocks % tasks != 0)
+    tasks++;
+  wide->n_chunks = tasks;
+  wide->chunk = g->o / tasks;
+  wide->dy_bytes = aligned ((size_t) (g->n * wide->chunk * g->oh * g->ow) * sizeof (float));
+  wide->dw_bytes = aligned ((size_t) (wide->chunk * g->c * g->kh * g->kw) * sizeof (float));
+  return finish (wide, TN_DNNL_BACKWARD_WEIGHTS, g->n, g->c, wide->chunk, target, data, scratch, error);
+}
+
+static int
+tasks_images (const TnNode *node, const void *data, const TnCpuTarget *target)
+{
+  const Wide *wide = data;
+  return (int) (wide->chunk_outer ? wide->n_chunks * wide->n_groups : wide->n_groups);
+}
+
+static int
+tasks_weights (const TnNode *node, const void *data, const TnCpuTarget *target)
+{
+  return (int) ((const Wide *) data)->n_chunks;
+}
+
+/* ---- running ---- */
+
+typedef void (*OneImage) (const TnCpuCall *call, const Wide *wide, int64_t image, int64_t chunk);
+
+static void
+for_each_image (const TnCpuCall *call, OneImage func)
+{
+  const Wide *wide = call->data;
+  int64_t first_chunk = 0, last_chunk = wide->n_chunks, group = call->task;
+  if (wide->chunk_outer)
+    {
+      first_chunk = call->task / wide->n_groups;
+      last_chunk = first_chunk + 1;
+      group = call->task % wide->n_groups;
+    }
+  int64_t end = MIN ((group + 1) * wide->group, wide->g.n);
+  for (int64_t image = group * wide->group; image < end; image++)
+    for (int64_t chunk = first_chunk; chunk < last_chunk; chunk++)
+      func (call, wide, image, chunk);
+}
+
+/* y += bias, then ReLU, in the order and with the rounding of the three nodes apart. @y: [chunk / b][plane][b]. */
+static void
+add_bias (float *y, const float *bias, int64_t chunk, int64_t plane, int block)
+{
+  for (int64_t ob = 0; ob < chunk / block; ob++, bias += block)
+    for (int64_t p = 0; p < plane; p++, y += block)
+      for (int k = 0; k < block; k++)
+        y[k] += bias[k];
+}
+
+static void
+forward_image (const TnCpuCall *call, const Wide *wide, int64_t image, int64_t chunk)
+{
+  const TnConv2dGeometry *g = &wide->g;
+  int64_t plane = g->oh * g->ow, size = wide->chunk * plane;
+  const float *x = (const float *) call->in[0] + image * g->c * g->h * g->w;
+  float *y = (float *) call->out[0] + image * g->o * plane + chunk * size;
+  tn_dnnl_conv_run (wide->conv, x, (const float *) call->in[1] + chunk * wide->chunk * g->c * g->kh * g->kw, y, call->scratch);
+  if (call->node->n_inputs > 2)
+    add_bias (y, (const float *) call->in[2] + chunk * wide->chunk, wide->chunk, plane, call->target->block);
+  if (tn_node_attr (call->node, "relu") != NULL && tn_node_bool (call->node, "relu"))
+    call->target->lanes->relu_forward (y, y, (size_t) size);
+}
+
+static void
+run_forward (const TnCpuCall *call)
+{
+  for_each_image (call, forward_image);
+}
+
+static void
+input_image (const TnCpuCall *call, const Wide *wide, int64_t image, int64_t chunk)
+{
+  const TnConv2dGeometry *g = &wide->g;
+  int64_t plane = g->h * g->w, size = wide->chunk * plane, at = image * g->c * plane + chunk * size;
+  float *dx = (float *) call->out[0] + at;
+  tn_dnnl_conv_run (wide->conv, dx, (const float *) call->in[1] + chunk * wide->chunk * g->o * g->kh * g->kw,
+                    (const float *) call->in[0] + image * g->o * g->oh * g->ow, call->scratch);
+  if (call->node->n_inputs > 2)
+    call->target->lanes->relu_backward ((const float *) call->in[2] + at, dx, dx, (size_t) size);
+}
+
+static void
+run_input (const TnCpuCall *call)
+{
+  for_each_image (call, input_image);
+}
+
+static void
+run_weights (const TnCpuCall *call)
+{
+  const Wide *wide = call->data;
+  const TnConv2dGeometry *g = &wide->g;
+  float *own_dy = call->scratch, *dw = (float *) ((char *) call->scratch + wide->dy_bytes);
+  void *scratch = (char *) dw + wide->dw_bytes;
+  int64_t size = wide->chunk * g->oh * g->ow, taps = g->kh * g->kw;
+  const float *dy = call->in[0];
+  if (wide->n_chunks > 1)
+    for (int64_t n = 0; n < g->n; n++)
+      memcpy (own_dy + n * size, dy + (n * wide->n_chunks + call->task) * size, (size_t) size * sizeof (float));
+  tn_dnnl_conv_run (wide->conv, call->in[1], dw, wide->n_chunks > 1 ? own_dy : dy, scratch);
+  tn_wide_unpack_filter (dw, wide->chunk, g->c, taps, call->target->block, (float *) call->out[0] + call->task * wide->chunk * g->c * taps);
+}
+
+/* ---- the table ---- */
+
+#define B TN_LAYOUT_BLOCKED
+#define R TN_LAYOUT_ROW
+#define F TN_LAYOUT_FILTER
+#define FB TN_LAYOUT_FILTER_BACK
+
+#define FORWARD(op_, x_, match_)                                                                                                 \
+  { .op = op_, .name = "onednn", .in = { x_, F, R }, .out = { B }, .match = match_, .prepare = prepare_forward,                  \
+    .release = release_wide, .tasks = tasks_images, .run = run_forward }
+#define INPUT(op_)                                                                                                               \
+  { .op = op_, .name = "onednn", .in = { B, FB, B }, .out = { B }, .match = match_wide, .prepare = prepare_input,                \
+    .release = release_wide, .tasks = tasks_images, .run = run_input }
+#define WEIGHTS(op_, x_, match_)                                                                                                 \
+  { .op = op_, .name = "onednn", .in = { B, x_ }, .out = { R }, .match = match_, .prepare = prepare_weights,                     \
+    .release = release_wide, .tasks = tasks_weights, .run = run_weights }
+
+const TnCpuKernel tn_cpu_kernels_wide[] = {
+  FORWARD ("Conv2D", B, match_wide),
+  FORWARD ("Conv2D", R, match_stem),
+  FORWARD ("FusedConv2D", B, match_wide),
+  FORWARD ("FusedConv2D", R, match_stem),
+  INPUT ("Conv2DBackpropInput"),
+  INPUT ("FusedConv2DBackpropInput"),
+  WEIGHTS ("Conv2DBackpropFilter", B, match_wide),
+  WEIGHTS ("Conv2DBackpropFilter", R, match_stem),
+  { .op = "FusedConv2DBackpropFilter", .match = match_any }, /* the parts do: a bias gradient has the bits of its own kernel */
+  { 0 },
+};

@@ -14,7 +14,10 @@ make_arg (const TnPlan *plan, int buffer, gboolean cut)
   if (cut && root->home != TN_HOME_SLICE)
     arg.slice_bytes = own->slice_bytes;
   if (root->sums && tn_plan_n_chunks (tn_plan_step (plan, root->producer)->rows) > 1)
-    arg.chunk_offset = root->chunk_offset;
+    {
+      arg.chunked = TRUE;
+      arg.chunk_offset = root->chunk_offset;
+    }
   return arg;
 }
 
@@ -43,10 +46,10 @@ emit_step (TnPlan *plan, const TnStep *step)
     {
       call.out[i] = make_arg (plan, step->out[i], step->sliced && !tn_plan_buffer (plan, step->out[i])->sums);
       if (!step->sliced || !tn_plan_buffer (plan, step->out[i])->sums)
-        call.out[i].chunk_offset = 0;
+        call.out[i].chunked = FALSE;
     }
   for (int i = 0; i < step->n_in; i++)
-    call.in[i].chunk_offset = 0; /* whoever reads a sum reads it added up */
+    call.in[i].chunked = FALSE; /* whoever reads a sum reads it added up */
   set_elements (&call, plan, step);
   if (!step->sliced && step->kernel != NULL && step->kernel->tasks != NULL)
     call.n_tasks = step->kernel->tasks (step->node, step->data, &plan->target);

@@ -56,7 +56,8 @@ typedef struct
   int index;
   size_t offset;       /* bytes: in the arena, in the slice buffer */
   size_t slice_bytes;  /* added a slice; 0: not cut */
-  size_t chunk_offset; /* sums: where chunk 1 lies; 0: no sums */
+  gboolean chunked;    /* a sum in several chunks, the first at offset */
+  size_t chunk_offset; /* where chunk 1 lies */
   size_t bytes;        /* of one chunk */
   const void *constant;
 } TnArg;

@@ -34,7 +34,7 @@ resolve (const Work *work, const TnArg *arg, int64_t slice, int chunk, int worke
       break;
     default:
       base = work->run->memory + arg->offset;
-      if (arg->chunk_offset > 0 && chunk > 0)
+      if (arg->chunked && chunk > 0)
         base = work->run->memory + arg->chunk_offset + (size_t) (chunk - 1) * ((arg->bytes + 63) & ~(size_t) 63);
       break;
     }
@@ -119,11 +119,12 @@ run_call (Work *work, int index, int64_t slice, int chunk, gboolean accumulate, 
   const TnSpanHook *hook = work->run->hook;
   if (call->combine)
     {
+      void *sum = resolve (work, &call->in[0], 0, 0, worker);
       if (hook != NULL)
         hook->begin (hook->data, work->plan, index, slice, worker);
       combine (work, call, task);
       if (hook != NULL)
-        hook->end (hook->data, work->plan, index, slice, worker, NULL);
+        hook->end (hook->data, work->plan, index, slice, worker, &(TnCpuCall){ .node = call->node, .out = &sum, .task = task, .n_tasks = call->n_tasks });
       return;
     }
   void **in = g_newa (void *, call->n_in + 1), **out = g_newa (void *, call->n_out + 1);

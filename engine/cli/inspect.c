@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/inspect.h"
+#include "cli/cli.h"
+#include "base/error.h"
+#include "base/json.h"
+#include <stdio.h>
+
+/* inspect: what a file or folder is and holds. */
+
+#define MOST_TOLD 200
+
+JsonObject *
+tn_inspection_new (const char *kind, const char *path)
+{
+  JsonObject *object = json_object_new ();
+  json_object_set_string_member (object, "kind", kind);
+  json_object_set_string_member (object, "path", path);
+  return object;
+}
+
+JsonObject *
+tn_inspection_add_item (JsonObject *object, const char *name)
+{
+  if (!json_object_has_member (object, "items"))
+    json_object_set_array_member (object, "items", json_array_new ());
+  JsonObject *item = json_object_new ();
+  g_autofree char *valid = g_utf8_make_valid (name, -1);
+  json_object_set_string_member (item, "name", valid);
+  json_array_add_object_element (json_object_get_array_member (object, "items"), item);
+  return item;
+}
+
+void
+tn_inspection_set_shape (JsonObject *object, const int64_t *dims, int n_dims)
+{
+  JsonArray *array = json_array_new ();
+  for (int i = 0; i < n_dims; i++)
+    json_array_add_int_element (array, dims[i]);
+  json_object_set_array_member (object, "shape", array);
+}
+
+static char *
+value_text (JsonNode *node)
+{
+  if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
+    return tn_cli_printable (json_node_get_string (node));
+  g_autofree char *text = tn_json_to_text (node, 0);
+  return tn_cli_printable (text);
+}
+
+static void
+print_item (JsonObject *item)
+{
+  g_autofree char *name = tn_cli_printable (json_object_get_string_member (item, "name"));
+  printf ("  %-40s", name);
+  g_autoptr (GList) members = json_object_get_members (item);
+  for (GList *member = members; member != NULL; member = member->next)
+    {
+      g_autofree char *value = value_text (json_object_get_member (item, member->data));
+      if (g_strcmp0 (member->data, "name") != 0)
+        printf ("  %s %s", (const char *) member->data, value);
+    }
+  putchar ('\n');
+}
+
+static void
+print_people (JsonObject *object)
+{
+  g_autoptr (GList) members = json_object_get_members (object);
+  for (GList *member = members; member != NULL; member = member->next)
+    {
+      if (g_strcmp0 (member->data, "items") == 0)
+        continue;
+      g_autofree char *value = value_text (json_object_get_member (object, member->data));
+      printf ("%-16s %s\n", (const char *) member->data, value);
+    }
+  if (!json_object_has_member (object, "items"))
+    return;
+  JsonArray *items = json_object_get_array_member (object, "items");
+  guint n = json_array_get_length (items);
+  printf ("%-16s %u\n", "items", n);
+  for (guint i = 0; i < MIN (n, MOST_TOLD); i++)
+    print_item (json_array_get_object_element (items, i));
+  if (n > MOST_TOLD)
+    printf (_ ("  ... and %u more (--json has all)\n"), n - MOST_TOLD);
+}
+
+int
+tn_command_inspect (int argc, char **argv)
+{
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("All of it as one JSON object"), NULL },
+    { 0 },
+  };
+  if (!tn_cli_parse_arguments ("inspect", entries, &argc, &argv, 1, 1, _ ("name a file or a folder")))
+    return TN_EXIT_USAGE;
+  g_autoptr (GError) error = NULL;
+  JsonObject *object = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? tn_inspect_folder (argv[1], &error) : tn_inspect_file (argv[1], &error);
+  if (object == NULL)
+    return tn_cli_fail (error, json);
+  if (json)
+    {
+      tn_cli_print_json (object);
+      return TN_EXIT_DONE;
+    }
+  print_people (object);
+  json_object_unref (object);
+  return TN_EXIT_DONE;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "base/error.h"
+
+/* resume: goes on from the newest checkpoint that holds, or from the beginning where there is none. */
+int
+tn_command_resume (int argc, char **argv)
+{
+  g_auto (GStrv) set = NULL;
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &set, N_ ("A setting that holds from here on, such as train.epochs"), "NAME=VALUE" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("One JSON object a line"), NULL },
+    { 0 },
+  };
+  if (!tn_cli_parse_arguments ("resume", entries, &argc, &argv, 1, 1, _ ("name a run's folder")))
+    return TN_EXIT_USAGE;
+  g_autoptr (GError) error = NULL;
+  TnRunFolder *folder = tn_run_folder_open (argv[1], &error);
+  return folder != NULL ? tn_session_run ("resume", folder, set, json) : tn_cli_fail (error, json);
+}

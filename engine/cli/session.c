@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "base/error.h"
+#include "library/catalogue.h"
+#include "train/service.h"
+#include <math.h>
+#include <stdio.h>
+
+#define TICK_MS 100
+
+typedef struct
+{
+  TnTrainer *trainer;
+  TnService *service;
+  TnProgressView *view;
+  GMainLoop *loop;
+  gboolean forecast_told, measured_told;
+  guint tick;
+} Session;
+
+/* The forecast is for what the program allocates; the process has code, libraries and data besides. */
+static void
+tell_forecast (Session *self, const TnTrainerProgress *progress)
+{
+  self->forecast_told = TRUE;
+  if (tn_progress_view_is_json (self->view))
+    {
+      JsonObject *object = json_object_new ();
+      json_object_set_string_member (object, "event", "memory-forecast");
+      json_object_set_int_member (object, "bytes", (gint64) progress->memory_forecast);
+      json_object_set_int_member (object, "parameters", (gint64) progress->n_parameters);
+      json_object_set_int_member (object, "threads", progress->n_threads);
+      tn_progress_view_object (self->view, object);
+      return;
+    }
+  g_autofree char *bytes = tn_cli_bytes ((double) progress->memory_forecast);
+  g_autofree char *text = g_strdup_printf (_ ("%'" G_GUINT64_FORMAT " parameters; %s of memory forecast for them and a step; %d threads"),
+                                           progress->n_parameters, bytes, progress->n_threads);
+  tn_progress_view_message (self->view, FALSE, text);
+}
+
+static void
+tell_measured (Session *self, const TnTrainerProgress *progress)
+{
+  self->measured_told = TRUE;
+  double difference = ((double) progress->memory_grown / (double) progress->memory_forecast - 1) * 100;
+  if (tn_progress_view_is_json (self->view))
+    {
+      JsonObject *object = json_object_new ();
+      json_object_set_string_member (object, "event", "memory-measured");
+      json_object_set_int_member (object, "forecast_bytes", (gint64) progress->memory_forecast);
+      json_object_set_int_member (object, "grown_bytes", (gint64) progress->memory_grown);
+      tn_cli_set_number (object, "difference_percent", difference);
+      json_object_set_int_member (object, "process_bytes", (gint64) progress->memory_measured);
+      tn_progress_view_object (self->view, object);
+      return;
+    }
+  g_autofree char *grown = tn_cli_bytes ((double) progress->memory_grown), *all = tn_cli_bytes ((double) progress->memory_measured);
+  g_autofree char *text = g_strdup_printf (_ ("Memory after step 1: %s, %+.0f %% of the forecast; the whole process has %s"), grown,
+                                           difference, all);
+  tn_progress_view_message (self->view, FALSE, text);
+}
+
+static void
+look (Session *self)
+{
+  TnTrainerProgress progress;
+  tn_trainer_get_progress (self->trainer, &progress);
+  if (!self->forecast_told && progress.memory_forecast > 0)
+    tell_forecast (self, &progress);
+  if (!self->measured_told && self->forecast_told && progress.memory_measured > 0)
+    tell_measured (self, &progress);
+  if (!tn_run_state_is_end (progress.state))
+    tn_progress_view_update (self->view, &progress);
+}
+
+static gboolean
+tick_cb (gpointer data)
+{
+  look (data);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+state_changed_cb (TnTrainer *trainer, int state, const char *cause, const char *reason, Session *self)
+{
+  look (self);
+  if (state == TN_RUN_STOPPING && !tn_progress_view_is_json (self->view))
+    tn_progress_view_message (self->view, TRUE, _ ("Stopping: the step is finished and a checkpoint written. Ctrl-C again stops at once."));
+  else if (state == TN_RUN_PAUSED)
+    tn_progress_view_message (self->view, FALSE, _ ("Paused."));
+  if (tn_run_state_is_end ((TnRunState) state))
+    g_main_loop_quit (self->loop);
+}
+
+static void
+metrics_cb (TnTrainer *trainer, gpointer batch, Session *self)
+{
+  look (self);
+  tn_progress_view_batch (self->view, batch);
+}
+
+static void
+message_cb (TnTrainer *trainer, int level, const char *text, Session *self)
+{
+  tn_progress_view_message (self->view, level <= G_LOG_LEVEL_WARNING, text);
+}
+
+static void
+checkpointed_cb (TnTrainer *trainer, gint64 step, const char *path, Session *self)
+{
+  JsonObject *object = json_object_new ();
+  json_object_set_string_member (object, "event", "checkpoint");
+  json_object_set_int_member (object, "step", step);
+  json_object_set_string_member (object, "path", path);
+  tn_progress_view_object (self->view, object);
+}
+
+/* The end. */
+
+static void
+print_end_object (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
+{
+  JsonObject *object = json_object_new ();
+  json_object_set_string_member (object, "state", tn_run_state_name (p->state));
+  json_object_set_string_member (object, "cause", tn_run_folder_cause (folder));
+  json_object_set_string_member (object, "reason", tn_run_folder_reason (folder));
+  json_object_set_string_member (object, "run", tn_run_folder_path (folder));
+  json_object_set_int_member (object, "steps", p->step);
+  tn_cli_set_number (object, "loss", p->loss);
+  tn_cli_set_number (object, "accuracy", p->accuracy);
+  tn_cli_set_number (object, "validation_loss", p->validation_loss);
+  tn_cli_set_number (object, "seconds", p->seconds);
+  json_object_set_int_member (object, "checkpoint", p->checkpoint_step);
+  tn_cli_print_json (object);
+}
+
+static void
+print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
+{
+  g_autofree char *seconds = tn_cli_duration (p->seconds);
+  gint64 steps = p->step - p->start_step;
+  printf (_ ("%s: %" G_GINT64_FORMAT " steps in %s"), tn_run_state_name (p->state), steps, seconds);
+  if (isfinite (p->loss))
+    printf (_ (", loss %.4f"), p->loss);
+  if (isfinite (p->accuracy))
+    printf (_ (", held-out accuracy %.2f %%"), p->accuracy * 100);
+  printf (". %s\n", tn_run_folder_reason (folder));
+  printf (_ ("Run: %s\n"), tn_run_folder_path (folder));
+}
+
+static int
+finish (Session *self, TnRunFolder *folder)
+{
+  TnTrainerProgress progress;
+  tn_trainer_get_progress (self->trainer, &progress);
+  tn_progress_view_clear (self->view);
+  const GError *error = tn_trainer_error (self->trainer);
+  if (error != NULL)
+    fprintf (stderr, "tenon-cli: %s\n", error->message);
+  if (tn_progress_view_is_json (self->view))
+    print_end_object (self, &progress, folder);
+  else
+    print_end (self, &progress, folder);
+  if (progress.state == TN_RUN_FAILED)
+    return TN_EXIT_FAILED;
+  return progress.state == TN_RUN_STOPPED || tn_trainer_was_interrupted (self->trainer) ? TN_EXIT_INTERRUPTED : TN_EXIT_DONE;
+}
+
+/* The window's lists come from the catalogue. That it cannot be written is no failure of the run. */
+static void
+note_in_catalogue (TnRunFolder *folder)
+{
+  g_autoptr (TnCatalogue) catalogue = tn_catalogue_open (NULL, NULL);
+  g_autofree char *project = tn_run_folder_project_path (folder);
+  if (catalogue != NULL)
+    tn_catalogue_scan_project (catalogue, project, NULL);
+}
+
+/* Usage errors are found before anything starts. */
+static gboolean
+change_at_start (TnTrainer *trainer, char **changes, GError **error)
+{
+  for (char **change = changes; change != NULL && *change != NULL; change++)
+    {
+      g_autofree char *name = NULL, *value = NULL;
+      if (!tn_cli_split_assignment (*change, &name, &value, error) || !tn_trainer_change_at_start (trainer, name, value, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+serve (Session *self)
+{
+  g_autoptr (GError) error = NULL;
+  self->service = tn_service_new (self->trainer, &error);
+  if (self->service == NULL)
+    {
+      g_autofree char *text = g_strdup_printf (_ ("Nobody can attach to this run: %s"), error->message);
+      tn_progress_view_message (self->view, TRUE, text);
+    }
+}
+
+int
+tn_session_run (const char *command, TnRunFolder *folder, char **changes, gboolean json)
+{
+  g_autoptr (TnTrainer) trainer = tn_trainer_new (folder);
+  g_autoptr (TnProgressView) view = tn_progress_view_new (json);
+  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
+  g_autoptr (GError) error = NULL;
+  Session self = { .trainer = trainer, .view = view, .loop = loop };
+  if (!change_at_start (trainer, changes, &error))
+    return tn_cli_usage (command, "%s", error->message);
+  tn_trainer_handle_signals (trainer);
+  g_signal_connect (trainer, "state-changed", G_CALLBACK (state_changed_cb), &self);
+  g_signal_connect (trainer, "metrics", G_CALLBACK (metrics_cb), &self);
+  g_signal_connect (trainer, "message", G_CALLBACK (message_cb), &self);
+  g_signal_connect (trainer, "checkpointed", G_CALLBACK (checkpointed_cb), &self);
+  if (!tn_trainer_start (trainer, &error))
+    return tn_cli_fail (error, json);
+  if (json)
+    {
+      JsonObject *object = json_object_new ();
+      json_object_set_string_member (object, "event", "run");
+      json_object_set_string_member (object, "path", tn_run_folder_path (folder));
+      tn_cli_print_json (object);
+    }
+  serve (&self);
+  self.tick = g_timeout_add (TICK_MS, tick_cb, &self);
+  g_main_loop_run (loop);
+  g_source_remove (self.tick);
+  int status = finish (&self, folder);
+  g_clear_pointer (&self.service, tn_service_free);
+  g_signal_handlers_disconnect_by_data (trainer, &self);
+  note_in_catalogue (folder);
+  return status;
+}
