@@ -5,6 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What people type is short: two letters in the wrong place are as good as one. */
+static const char *
+find_near (const char *name, const char *const *candidates)
+{
+  const char *near = tn_did_you_mean (name, candidates);
+  guint least = MIN (2, (guint) strlen (name) / 2) + 1;
+  for (const char *const *candidate = candidates; near == NULL && *candidate != NULL; candidate++)
+    if (tn_levenshtein (name, *candidate) < least)
+      near = *candidate;
+  return near;
+}
+
 /* The name of the first option in @argv that is none of @entries; NULL if all are known. */
 static char *
 find_unknown_option (const GOptionEntry *entries, int argc, char **argv)
@@ -41,7 +53,7 @@ tell_option_error (const char *command, const GOptionEntry *entries, int argc, c
     g_ptr_array_add (names, (gpointer) entry->long_name);
   g_ptr_array_add (names, (gpointer) "help");
   g_ptr_array_add (names, NULL);
-  const char *near = tn_did_you_mean (unknown, (const char *const *) names->pdata);
+  const char *near = find_near (unknown, (const char *const *) names->pdata);
   if (near != NULL)
     tn_cli_usage (command, _ ("there is no option “--%s”; did you mean “--%s”?"), unknown, near);
   else
@@ -164,7 +176,7 @@ tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignme
 char *
 tn_cli_suggestion (const char *name, const char *const *candidates)
 {
-  const char *near = tn_did_you_mean (name, candidates);
+  const char *near = find_near (name, candidates);
   return near != NULL ? g_strdup_printf (_ ("; did you mean “%s”?"), near) : g_strdup ("");
 }
 

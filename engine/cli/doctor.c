@@ -122,15 +122,13 @@ static void
 look_at_folders (Report *report)
 {
   g_autofree char *data = g_build_filename (g_get_user_data_dir (), "tenon", NULL);
-  const char *runtime = g_get_user_runtime_dir ();
+  const char *runtime = g_getenv ("XDG_RUNTIME_DIR");
   add (report, "data_dir", _ ("data folder"), data);
-  add (report, "runtime_dir", _ ("sockets in"), runtime);
+  add (report, "runtime_dir", _ ("sockets in"), runtime != NULL ? runtime : _ ("a private folder of /tmp"));
   gboolean writable = g_mkdir_with_parents (data, 0755) == 0 && g_access (data, W_OK) == 0;
   json_object_set_boolean_member (report->object, "data_dir_writable", writable);
   if (!writable)
     remark (report, _ ("The data folder cannot be written: “tenon-cli sample” needs a folder of its own, and the list of runs is not kept. XDG_DATA_HOME names another."));
-  if (g_getenv ("XDG_RUNTIME_DIR") == NULL)
-    remark (report, _ ("XDG_RUNTIME_DIR is not set: sockets of runs lie in a private folder under the temporary one."));
 }
 
 static void

@@ -67,7 +67,7 @@ tn_command_new (int argc, char **argv)
   const GOptionEntry entries[] = {
     { "preset", 'p', 0, G_OPTION_ARG_STRING, &options.preset, N_ ("lenet5, mlp, small-cnn or resnet18-cifar"), "NAME" },
     { "model", 'm', 0, G_OPTION_ARG_FILENAME, &options.model, N_ ("A model of your own in JSON, copied into the project"), "FILE" },
-    { "data", 'd', 0, G_OPTION_ARG_FILENAME, &options.data, N_ ("drawn-digits, or IDX, CIFAR, NPY, NPZ files or a folder"), "SOURCE" },
+    { "data", 'd', 0, G_OPTION_ARG_FILENAME, &options.data, N_ ("drawn-digits, or IDX, CIFAR, NPY, NPZ files"), "SOURCE" },
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.set, N_ ("A setting; see tenon-cli options"), "NAME=VALUE" },
     { 0 },
   };

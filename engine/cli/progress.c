@@ -203,8 +203,8 @@ show_validation (TnProgressView *self, gint64 step, double loss, double accuracy
       tn_cli_print_json (object);
       return;
     }
-  g_autofree char *text = isfinite (accuracy) ? g_strdup_printf (_ ("After step %" G_GINT64_FORMAT ": accuracy %.2f %%, loss %.4f on the held-out samples"), step, accuracy * 100, loss)
-                                              : g_strdup_printf (_ ("After step %" G_GINT64_FORMAT ": loss %.4f on the held-out samples"), step, loss);
+  g_autofree char *text = isfinite (accuracy) ? g_strdup_printf (_ ("At step %" G_GINT64_FORMAT ": accuracy %.2f %%, loss %.4f on the held-out samples"), step, accuracy * 100, loss)
+                                              : g_strdup_printf (_ ("At step %" G_GINT64_FORMAT ": loss %.4f on the held-out samples"), step, loss);
   tn_progress_view_message (self, FALSE, text);
 }
 

@@ -10,7 +10,7 @@ tn_command_resume (int argc, char **argv)
   g_auto (GStrv) set = NULL;
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
-    { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &set, N_ ("A setting that holds from here on, such as train.epochs"), "NAME=VALUE" },
+    { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &set, N_ ("A setting from here on, such as train.epochs"), "NAME=VALUE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("One JSON object a line"), NULL },
     { 0 },
   };

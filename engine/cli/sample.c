@@ -57,7 +57,7 @@ tn_command_sample (int argc, char **argv)
     return tn_cli_fail (error, json);
   g_autofree char *run = g_strdup (tn_run_folder_path (folder));
   if (!json)
-    printf (_ ("Training LeNet-5 on 12,000 drawn digits in %s\n"), run);
+    printf (_ ("Training LeNet-5 on drawn digits in %s\n"), run);
   status = tn_session_run ("sample", folder, NULL, json);
   g_autoptr (TnRunFolder) made = status == TN_EXIT_DONE && !json ? tn_run_folder_open (run, NULL) : NULL;
   if (made != NULL)

@@ -45,7 +45,7 @@ tn_command_train (int argc, char **argv)
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &set, N_ ("A setting for this run; see tenon-cli options"), "NAME=VALUE" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("One JSON object a line; the last has state, loss, accuracy"), NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("One JSON object a line; the last is the result"), NULL },
     { 0 },
   };
   if (!tn_cli_parse_arguments ("train", entries, &argc, &argv, 1, 1, _ ("name a project's folder or a queued run")))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/wide.h"
 #include <string.h>
 
 /* Conversions between layouts. Nothing is rounded: they move floats. */
@@ -13,6 +14,8 @@ tn_cpu_layout_bytes (const TnValue *value, TnLayout layout, const TnCpuTarget *t
   *slice_bytes = value->shape.n_dims > 0 ? TN_SLICE_ROWS * (size_t) features * size : 0;
   if (layout == TN_LAYOUT_LANES)
     return (size_t) tn_lanes_groups (rows) * *slice_bytes;
+  if (layout == TN_LAYOUT_FILTER || layout == TN_LAYOUT_FILTER_BACK)
+    *slice_bytes = 0;
   if (layout == TN_LAYOUT_PANELS)
     {
       *slice_bytes = 0;
@@ -114,12 +117,45 @@ blocked_to_row (const TnCpuCall *call)
         y[k * convert->plane + p] = *x++;
 }
 
+/* Weights [O][C][taps] for wide convolutions: a task packs one block of outputs, or one chunk of inputs. */
+
+static int
+filter_tasks (const TnNode *node, const void *data, const TnCpuTarget *target)
+{
+  return (int) (((const TnCpuConvert *) data)->rows / target->block);
+}
+
+static void
+row_to_filter (const TnCpuCall *call)
+{
+  const TnCpuConvert *convert = call->data;
+  tn_wide_pack_filter (call->in[0], convert->rows, convert->channels, convert->plane, call->target->block, call->out[0], call->task,
+                       call->task + 1);
+}
+
+static int
+filter_back_tasks (const TnNode *node, const void *data, const TnCpuTarget *target)
+{
+  const TnCpuConvert *convert = data;
+  return (int) (convert->channels / tn_wide_chunk (convert->channels, convert->rows, convert->plane, target->block));
+}
+
+static void
+row_to_filter_back (const TnCpuCall *call)
+{
+  const TnCpuConvert *convert = call->data;
+  tn_wide_pack_filter_back (call->in[0], convert->rows, convert->channels, convert->plane, call->target->block, call->out[0],
+                            call->task, call->task + 1);
+}
+
 static const TnCpuKernel conversions[] = {
   { .op = "Layout", .name = "row to lanes", .sliced = TRUE, .run = row_to_lanes, .in = { TN_LAYOUT_ROW }, .out = { TN_LAYOUT_LANES } },
   { .op = "Layout", .name = "lanes to row", .sliced = TRUE, .run = lanes_to_row, .in = { TN_LAYOUT_LANES }, .out = { TN_LAYOUT_ROW } },
   { .op = "Layout", .name = "lanes to panels", .tasks = panel_tasks, .run = lanes_to_panels, .in = { TN_LAYOUT_LANES }, .out = { TN_LAYOUT_PANELS } },
   { .op = "Layout", .name = "row to blocked", .sliced = TRUE, .run = row_to_blocked, .in = { TN_LAYOUT_ROW }, .out = { TN_LAYOUT_BLOCKED } },
   { .op = "Layout", .name = "blocked to row", .sliced = TRUE, .run = blocked_to_row, .in = { TN_LAYOUT_BLOCKED }, .out = { TN_LAYOUT_ROW } },
+  { .op = "Layout", .name = "row to filter", .tasks = filter_tasks, .run = row_to_filter, .in = { TN_LAYOUT_ROW }, .out = { TN_LAYOUT_FILTER } },
+  { .op = "Layout", .name = "row to filter, back", .tasks = filter_back_tasks, .run = row_to_filter_back, .in = { TN_LAYOUT_ROW }, .out = { TN_LAYOUT_FILTER_BACK } },
 };
 
 const TnCpuKernel *

@@ -2,7 +2,8 @@
 #include "base/error.h"
 #include "device/cpu/kernels.h"
 
-static const TnCpuKernel *const families[] = { tn_cpu_kernels_wide, tn_cpu_kernels_lanes, tn_cpu_kernels_flat, tn_cpu_kernels_optimizer };
+static const TnCpuKernel *const families[] = { tn_cpu_kernels_wide, tn_cpu_kernels_norm, tn_cpu_kernels_lanes, tn_cpu_kernels_flat,
+                                               tn_cpu_kernels_optimizer };
 
 static GHashTable *by_op; /* name -> GPtrArray of TnCpuKernel in order of preference */
 
@@ -33,7 +34,7 @@ tn_cpu_kernel_find (const TnNode *node, const TnCpuTarget *target)
     {
       const TnCpuKernel *kernel = list->pdata[i];
       if (kernel->match (node, target))
-        return kernel;
+        return kernel->run != NULL ? kernel : NULL;
     }
   return NULL;
 }

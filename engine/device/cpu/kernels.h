@@ -21,6 +21,8 @@ typedef enum
   TN_LAYOUT_LANES,   /* [ceil(N/16)][...][16], see lanes.h */
   TN_LAYOUT_PANELS,  /* input of a dense weight gradient, see lanes.h dense_transpose */
   TN_LAYOUT_BLOCKED, /* [N][C/b][H][W][b], b = the vector width: what oneDNN's direct convolutions take */
+  TN_LAYOUT_FILTER,      /* weights [O][C][KH][KW] packed for a wide convolution, see wide.h */
+  TN_LAYOUT_FILTER_BACK, /* the same for its input's gradient */
   TN_LAYOUT_COUNT,
   TN_LAYOUT_SAME = TN_LAYOUT_COUNT /* of a kernel's table: like input 0, which may have any of ROW, LANES, BLOCKED */
 } TnLayout;
@@ -70,6 +72,7 @@ struct _TnCpuKernel
   gboolean (*prepare) (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch_bytes, GError **error);
   void (*release) (void *data);
   int (*tasks) (const TnNode *node, const void *data, const TnCpuTarget *target); /* whole; NULL: 1 */
+  /* NULL: no kernel, and none of later rows; a fused node then stays in parts. */
   void (*run) (const TnCpuCall *call);
 };
 
@@ -87,6 +90,7 @@ gboolean tn_cpu_target_init (TnCpuTarget *target, TnIsa isa, gboolean strict, GE
 extern const TnCpuKernel tn_cpu_kernels_lanes[];
 extern const TnCpuKernel tn_cpu_kernels_flat[];
 extern const TnCpuKernel tn_cpu_kernels_wide[];
+extern const TnCpuKernel tn_cpu_kernels_norm[];
 extern const TnCpuKernel tn_cpu_kernels_optimizer[];
 
 /* What conversions know of the value they convert (data of their calls). */
@@ -94,7 +98,7 @@ typedef struct
 {
   TnDType dtype;
   int64_t rows, features; /* [rows][features] */
-  int64_t channels, plane; /* BLOCKED: features = channels * plane */
+  int64_t channels, plane; /* BLOCKED, FILTER: features = channels * plane */
   TnLanesDense *dense;    /* PANELS */
 } TnCpuConvert;
 void *tn_cpu_convert_prepare (const TnValue *value, TnLayout from, TnLayout to, const TnCpuTarget *target, GError **error);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "formats/safetensors.h"
+#include "tensor/tensor.h"
+
+/* train, sample, resume, runs, show, verify-resume, export on small data. */
+
+static void
+test_json (void)
+{
+  make_project ("json", "--set train.epochs=2");
+  g_autofree char *out = run_ok ("train json --json");
+  g_autoptr (JsonNode) last = parse_lines (out);
+  g_assert_cmpstr (text_of (last, "state"), ==, "finished");
+  g_assert_cmpfloat (number_of (last, "steps"), ==, 32); /* 520 samples make 16 full batches of 32 */
+  g_assert_cmpfloat (number_of (last, "loss"), >, 0);
+  g_assert_cmpfloat (number_of (last, "accuracy"), >=, 0);
+  g_assert_cmpfloat (number_of (last, "seconds"), >, 0);
+  g_assert_nonnull (strstr (out, "\"memory-forecast\""));
+  g_assert_nonnull (strstr (out, "\"difference_percent\""));
+  g_assert_true (strstr (out, "\"memory-forecast\"") < strstr (out, "\"memory-measured\""));
+}
+
+static void
+test_plain_lines (void)
+{
+  make_project ("plain", NULL);
+  g_auto (Result) result = run ("train plain");
+  g_assert_cmpint (result.exit_code, ==, 0);
+  g_assert_cmpstr (result.err, ==, "");
+  g_assert_null (strchr (result.out, '\r'));
+  g_assert_null (strchr (result.out, '\033'));
+  g_assert_nonnull (strstr (result.out, "forecast"));
+  g_assert_nonnull (strstr (result.out, "finished: 16 steps"));
+  g_autofree char *run_path = only_run ("plain");
+  g_assert_nonnull (strstr (result.out, run_path));
+}
+
+static void
+test_german (void)
+{
+  g_setenv ("LC_ALL", "de_DE.UTF-8", TRUE);
+  make_project ("deutsch", "--set optimizer.lr=0.02");
+  g_autofree char *out = run_ok ("train deutsch --json");
+  g_unsetenv ("LC_ALL");
+  g_autoptr (JsonNode) last = parse_lines (out);
+  g_autofree char *run_path = only_run ("deutsch");
+  g_autoptr (JsonNode) shown = show (run_path);
+  JsonObject *settings = json_object_get_object_member (json_node_get_object (shown), "settings");
+  g_assert_cmpfloat (json_object_get_double_member (json_object_get_object_member (settings, "optimizer"), "lr"), ==, 0.02);
+  g_assert_cmpfloat (number_of (last, "loss"), <, 100);
+}
+
+static void
+test_resume_extends (void)
+{
+  make_project ("more", NULL);
+  g_autofree char *first = run_ok ("train more");
+  g_autofree char *run_path = only_run ("more");
+  g_autofree char *line = g_strdup_printf ("resume %s --set train.epochs=2 --json", run_path), *second = run_ok (line);
+  g_autoptr (JsonNode) last = parse_lines (second);
+  g_assert_cmpfloat (number_of (last, "steps"), ==, 32);
+  g_autofree char *wrong = g_strdup_printf ("resume %s --set train.seed=2", run_path);
+  assert_fails (wrong, 2, "train.seed", NULL);
+  g_autofree char *again = g_strdup_printf ("train %s", run_path);
+  assert_fails (again, 1, "resume", NULL);
+  g_autofree char *nothing = g_strdup_printf ("attach %s pause", run_path);
+  assert_fails (nothing, 1, "finished", NULL);
+}
+
+static void
+test_runs_are_listed (void)
+{
+  make_project ("list", NULL);
+  g_autofree char *none = run_ok ("runs list");
+  g_assert_nonnull (strstr (none, "tenon-cli train"));
+  g_autofree char *a = run_ok ("train list --set train.max_steps=3"), *b = run_ok ("train list");
+  g_autofree char *out = run_ok ("runs list --json"), *table = run_ok ("runs list");
+  g_auto (GStrv) lines = g_strsplit (g_strchomp (out), "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 2);
+  g_autoptr (JsonNode) first = parse_lines (lines[0]), second = parse_lines (lines[1]);
+  g_assert_cmpfloat (number_of (first, "steps"), ==, 3);
+  g_assert_cmpfloat (number_of (second, "steps"), ==, 16);
+  g_assert_cmpstr (text_of (second, "state"), ==, "finished");
+  g_assert_nonnull (strstr (table, text_of (second, "name")));
+}
+
+static void
+test_sample (void)
+{
+  g_autofree char *out = run_ok ("sample --set data.samples=600 --set train.epochs=1");
+  g_autofree char *second = run_ok ("sample --set data.samples=600 --set train.epochs=1");
+  g_autofree char *place = g_build_filename (scratch, "data", "tenon", "sample", NULL);
+  g_assert_nonnull (strstr (out, place));
+  g_assert_nonnull (strstr (out, "tenon-cli resume"));
+  g_autofree char *line = g_strdup_printf ("runs '%s' --json", place), *list = run_ok (line);
+  g_auto (GStrv) lines = g_strsplit (g_strchomp (list), "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 2);
+}
+
+static void
+test_verify_resume (void)
+{
+  make_project ("verify", NULL);
+  g_autofree char *out = run_ok ("verify-resume verify --steps 10 --json");
+  g_autoptr (JsonNode) result = parse_lines (out);
+  g_assert_true (json_object_get_boolean_member (json_node_get_object (result), "equal"));
+  g_assert_cmpfloat (number_of (result, "rows"), >, 20);
+  g_autofree char *runs = g_build_filename (scratch, "verify", "runs", NULL); /* nothing is left in the project */
+  g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
+  g_assert_true (dir == NULL || g_dir_read_name (dir) == NULL);
+  assert_fails ("verify-resume verify --steps 0", 2, "--steps", NULL);
+}
+
+static void
+test_graphs_are_saved (void)
+{
+  make_project ("saved", "--set graph.save=true --set train.max_steps=2");
+  g_autofree char *out = run_ok ("train saved");
+  g_autofree char *run_path = only_run ("saved");
+  static const char *const files[] = { "00_bootstrap_0000.ir", "00_bootstrap_0001.dot", "01_dead_code_0002.ir", "04_fuse_0008.ir" };
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *path = g_build_filename (scratch, run_path, "graphs", files[i], NULL);
+      g_test_message ("%s", path);
+      g_assert_true (g_file_test (path, G_FILE_TEST_IS_REGULAR));
+    }
+}
+
+static void
+test_weights_travel (void)
+{
+  make_project ("from", NULL);
+  g_autofree char *out = run_ok ("train from"), *run_path = only_run ("from");
+  g_autofree char *line = g_strdup_printf ("export %s -o weights.safetensors", run_path), *exported = run_ok (line);
+  g_autofree char *path = g_build_filename (scratch, "weights.safetensors", NULL);
+  g_autoptr (TnSafetensors) file = tn_safetensors_open (path, NULL);
+  g_assert_nonnull (file);
+  g_assert_nonnull (tn_safetensors_find (file, "conv1.weight"));
+  g_assert_cmpuint (tn_safetensors_n (file), ==, 10); /* five layers with weight and bias, no momentum */
+
+  make_project ("to", "--set init.from=weights.safetensors --set optimizer.lr=0 --set train.max_steps=1");
+  g_autofree char *again = run_ok ("train to"), *second_path = only_run ("to");
+  g_autofree char *line_again = g_strdup_printf ("export %s -o again.safetensors", second_path), *exported_again = run_ok (line_again);
+  g_autofree char *path_again = g_build_filename (scratch, "again.safetensors", NULL);
+  g_autoptr (TnSafetensors) copy = tn_safetensors_open (path_again, NULL);
+  g_autoptr (TnTensor) a = tn_safetensors_load (file, "fc1.weight", NULL), b = tn_safetensors_load (copy, "fc1.weight", NULL);
+  g_assert_cmpmem (tn_tensor_data (a), tn_tensor_bytes (a), tn_tensor_data (b), tn_tensor_bytes (b));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli/train/every-line-is-json-and-the-last-has-the-result", test_json);
+  g_test_add_func ("/cli/train/plain-lines-without-a-terminal", test_plain_lines);
+  g_test_add_func ("/cli/train/numbers-are-c-locale-under-a-german-one", test_german);
+  g_test_add_func ("/cli/train/graphs-of-every-stage-are-saved", test_graphs_are_saved);
+  g_test_add_func ("/cli/resume/epochs-can-be-added", test_resume_extends);
+  g_test_add_func ("/cli/runs/lists-state-steps-and-loss", test_runs_are_listed);
+  g_test_add_func ("/cli/sample/makes-a-project-once-and-a-run-each-time", test_sample);
+  g_test_add_func ("/cli/verify-resume/stopped-and-resumed-is-equal", test_verify_resume);
+  g_test_add_func ("/cli/export/weights-begin-another-run", test_weights_travel);
+  return run_tests ();
+}
