@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "library/catalogue.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -222,6 +223,14 @@ tn_cli_duration (double seconds)
   if (s < 3600)
     return g_strdup_printf (_ ("%d min %02d s"), (int) (s / 60), (int) (s % 60));
   return g_strdup_printf (_ ("%" G_GINT64_FORMAT " h %02d min"), s / 3600, (int) (s / 60 % 60));
+}
+
+void
+tn_cli_note_project (const char *project_path)
+{
+  g_autoptr (TnCatalogue) catalogue = tn_catalogue_open (NULL, NULL);
+  if (catalogue != NULL)
+    tn_catalogue_scan_project (catalogue, project_path, NULL);
 }
 
 gboolean

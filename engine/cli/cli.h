@@ -55,7 +55,9 @@ char *tn_cli_bytes (double bytes);
 /** "1 h 02 min", "12.3 s". Free with g_free. */
 char *tn_cli_duration (double seconds);
 
-/** Whether @path is (or is in) a run folder: has a run.json. */
+/** Brings the catalogue, from which the window makes its lists, up to date. That it cannot be written is no failure. */
+void tn_cli_note_project (const char *project_path);
+/** Whether @path is a run folder: has a run.json. */
 gboolean tn_cli_is_run (const char *path);
 /** Nothing of @text may move the terminal's cursor: control characters become "?". Free with g_free. */
 char *tn_cli_printable (const char *text);

@@ -56,6 +56,7 @@ make_project (const char *path, const Options *options)
   g_autoptr (TnProject) project = tn_project_create (path, settings, network, &error);
   if (project == NULL)
     return tn_cli_fail (error, FALSE);
+  tn_cli_note_project (tn_project_path (project));
   printf (_ ("Made project %s.\nNext: tenon-cli train %s\n"), tn_project_path (project), path);
   return TN_EXIT_DONE;
 }

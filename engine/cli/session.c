@@ -3,7 +3,6 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "base/error.h"
-#include "library/catalogue.h"
 #include "train/service.h"
 #include <math.h>
 #include <stdio.h>
@@ -147,7 +146,7 @@ print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
     printf (_ (", loss %.4f"), p->loss);
   if (isfinite (p->accuracy))
     printf (_ (", held-out accuracy %.2f %%"), p->accuracy * 100);
-  printf (". %s\n", tn_run_folder_reason (folder));
+  printf (". %s\n", p->state == TN_RUN_FAILED ? "" : tn_run_folder_reason (folder)); /* why it failed is on stderr */
   printf (_ ("Run: %s\n"), tn_run_folder_path (folder));
 }
 
@@ -167,16 +166,6 @@ finish (Session *self, TnRunFolder *folder)
   if (progress.state == TN_RUN_FAILED)
     return TN_EXIT_FAILED;
   return progress.state == TN_RUN_STOPPED || tn_trainer_was_interrupted (self->trainer) ? TN_EXIT_INTERRUPTED : TN_EXIT_DONE;
-}
-
-/* The window's lists come from the catalogue. That it cannot be written is no failure of the run. */
-static void
-note_in_catalogue (TnRunFolder *folder)
-{
-  g_autoptr (TnCatalogue) catalogue = tn_catalogue_open (NULL, NULL);
-  g_autofree char *project = tn_run_folder_project_path (folder);
-  if (catalogue != NULL)
-    tn_catalogue_scan_project (catalogue, project, NULL);
 }
 
 /* Usage errors are found before anything starts. */
@@ -235,6 +224,7 @@ tn_session_run (const char *command, TnRunFolder *folder, char **changes, gboole
   int status = finish (&self, folder);
   g_clear_pointer (&self.service, tn_service_free);
   g_signal_handlers_disconnect_by_data (trainer, &self);
-  note_in_catalogue (folder);
+  g_autofree char *project = tn_run_folder_project_path (folder);
+  tn_cli_note_project (project);
   return status;
 }

@@ -6,13 +6,13 @@
 /* train: a new run of a project, or the first start of a run that waits. */
 
 static TnRunFolder *
-make_run (const char *path, char **set, int *exit_code)
+make_run (const char *path, char **set, gboolean json, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TnProject) project = tn_project_open (path, &error);
   if (project == NULL)
     {
-      *exit_code = tn_cli_fail (error, FALSE);
+      *exit_code = tn_cli_fail (error, json);
       return NULL;
     }
   g_autoptr (TnSettings) settings = tn_settings_copy (tn_project_settings (project));
@@ -20,12 +20,12 @@ make_run (const char *path, char **set, int *exit_code)
     return NULL;
   TnRunFolder *folder = tn_run_folder_create (project, settings, &error);
   if (folder == NULL)
-    *exit_code = tn_cli_fail (error, FALSE);
+    *exit_code = tn_cli_fail (error, json);
   return folder;
 }
 
 static TnRunFolder *
-open_queued (const char *path, int *exit_code)
+open_queued (const char *path, gboolean json, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TnRunFolder) folder = tn_run_folder_open (path, &error);
@@ -34,7 +34,7 @@ open_queued (const char *path, int *exit_code)
                  tn_run_state_name (tn_run_folder_seen_state (folder)), path);
   if (error == NULL)
     return g_steal_pointer (&folder);
-  *exit_code = tn_cli_fail (error, FALSE);
+  *exit_code = tn_cli_fail (error, json);
   return NULL;
 }
 
@@ -52,6 +52,6 @@ tn_command_train (int argc, char **argv)
     return TN_EXIT_USAGE;
   int status = TN_EXIT_DONE;
   gboolean queued = tn_cli_is_run (argv[1]);
-  TnRunFolder *folder = queued ? open_queued (argv[1], &status) : make_run (argv[1], set, &status);
+  TnRunFolder *folder = queued ? open_queued (argv[1], json, &status) : make_run (argv[1], set, json, &status);
   return folder != NULL ? tn_session_run ("train", folder, queued ? set : NULL, json) : status;
 }

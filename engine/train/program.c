@@ -40,6 +40,7 @@ struct _TnProgram
   size_t memory_bytes;
   TnMemoryForecast forecast;
   const TnSpanHook *hook;
+  char *weights_report; /* of init.from; NULL: not set */
 
   /* the step at hand: between forward_backward and update */
   Compiled *current;
@@ -338,7 +339,7 @@ start (TnProgram *self, TnSettings *settings, GError **error)
       return FALSE;
     }
   const char *weights = tn_settings_get_string (settings, "init.from");
-  return weights == NULL || *weights == '\0' || tn_program_load_weights (self, weights, NULL, error);
+  return weights == NULL || *weights == '\0' || tn_program_load_weights (self, weights, &self->weights_report, error);
 }
 
 TnProgram *
@@ -372,6 +373,7 @@ tn_program_free (TnProgram *self)
   tn_pool_free (self->pool);
   free (self->memory);
   tn_model_unref (self->recipe.model);
+  g_free (self->weights_report);
   g_free (self);
 }
 
@@ -617,6 +619,12 @@ tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t
         }
     }
   return NULL;
+}
+
+const char *
+tn_program_weights_report (const TnProgram *self)
+{
+  return self->weights_report;
 }
 
 void

@@ -114,3 +114,5 @@ char *tn_program_build_facts (const TnProgram *self);
 int tn_program_n_threads (const TnProgram *self);
 /** Weights by name from a safetensors file; what did and did not match is listed in @report (g_free). */
 gboolean tn_program_load_weights (TnProgram *self, const char *path, char **report, GError **error);
+/** What init.from brought and what it did not, one line a tensor; NULL where the setting is not used. */
+const char *tn_program_weights_report (const TnProgram *self);

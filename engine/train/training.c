@@ -159,6 +159,8 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
       || !save_graphs (self, error))
     return FALSE;
+  if (tn_program_weights_report (self->program) != NULL)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_MESSAGE, "%s", tn_program_weights_report (self->program));
   self->n_tensors = tn_program_n_state (self->program);
   self->tensors = g_new0 (TnCheckpointTensor, MAX (self->n_tensors, 1));
   size_t statistics = 0;

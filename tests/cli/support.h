@@ -10,6 +10,7 @@
 /* Runs the built tenon-cli in a scratch folder of its own. */
 
 static char *scratch; /* the working folder of every command */
+static G_GNUC_UNUSED const char *environment[3][2]; /* names and values that commands get beside their own */
 
 /* What a command did. */
 typedef struct
@@ -63,6 +64,9 @@ start (const char *line, GSubprocessFlags flags)
   g_subprocess_launcher_set_cwd (launcher, scratch);
   g_subprocess_launcher_setenv (launcher, "XDG_DATA_HOME", data, TRUE);
   g_subprocess_launcher_setenv (launcher, "XDG_RUNTIME_DIR", scratch, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (environment); i++)
+    if (environment[i][0] != NULL)
+      g_subprocess_launcher_setenv (launcher, environment[i][0], environment[i][1], TRUE);
   GSubprocess *process = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv->pdata, &error);
   g_assert_no_error (error);
   return process;
@@ -100,6 +104,13 @@ run_ok (const char *line)
     g_test_message ("%s: %s%s", line, result.out, result.err);
   g_assert_cmpint (result.exit_code, ==, 0);
   return g_steal_pointer (&result.out);
+}
+
+/* For what it leaves behind. */
+static inline void
+run_quiet (const char *line)
+{
+  g_free (run_ok (line));
 }
 
 /* The command ends with @code, and stderr has every one of NULL-terminated @texts. */
@@ -157,7 +168,7 @@ static inline void
 make_project (const char *name, const char *more)
 {
   g_autofree char *line = g_strdup_printf ("new %s --preset lenet5 " SMALL " %s", name, more != NULL ? more : "");
-  g_autofree char *out = run_ok (line);
+  run_quiet (line);
 }
 
 /* The only run of a project, as a path from the scratch folder. */

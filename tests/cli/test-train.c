@@ -3,6 +3,7 @@
 
 #include "formats/safetensors.h"
 #include "tensor/tensor.h"
+#include "train/run-folder.h"
 
 /* train, sample, resume, runs, show, verify-resume, export on small data. */
 
@@ -40,13 +41,26 @@ test_plain_lines (void)
 static void
 test_german (void)
 {
-  g_setenv ("LC_ALL", "de_DE.UTF-8", TRUE);
+  g_autofree char *locales = g_build_filename (scratch, "locale", NULL), *path = g_build_filename (locales, "de_DE.UTF-8", NULL);
+  const char *argv[] = { "localedef", "-i", "de_DE", "-f", "UTF-8", path, NULL };
+  int status;
+  g_mkdir (locales, 0755);
+  if (!g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL, NULL, &status, NULL)
+      || status != 0)
+    {
+      g_test_skip ("the German locale cannot be made here");
+      return;
+    }
+  environment[0][0] = "LOCPATH";
+  environment[0][1] = locales;
+  environment[1][0] = "LC_ALL";
+  environment[1][1] = "de_DE.UTF-8";
   make_project ("deutsch", "--set optimizer.lr=0.02");
-  g_autofree char *out = run_ok ("train deutsch --json");
-  g_unsetenv ("LC_ALL");
+  g_autofree char *out = run_ok ("train deutsch --json"), *plain = run_ok ("train deutsch --set train.max_steps=2");
+  memset (environment, 0, sizeof environment);
+  g_assert_true (g_regex_match_simple ("[0-9],[0-9] MB", plain, 0, 0)); /* people get their own comma: the locale did hold */
   g_autoptr (JsonNode) last = parse_lines (out);
-  g_autofree char *run_path = only_run ("deutsch");
-  g_autoptr (JsonNode) shown = show (run_path);
+  g_autoptr (JsonNode) shown = show (text_of (last, "run"));
   JsonObject *settings = json_object_get_object_member (json_node_get_object (shown), "settings");
   g_assert_cmpfloat (json_object_get_double_member (json_object_get_object_member (settings, "optimizer"), "lr"), ==, 0.02);
   g_assert_cmpfloat (number_of (last, "loss"), <, 100);
@@ -56,7 +70,7 @@ static void
 test_resume_extends (void)
 {
   make_project ("more", NULL);
-  g_autofree char *first = run_ok ("train more");
+  run_quiet ("train more");
   g_autofree char *run_path = only_run ("more");
   g_autofree char *line = g_strdup_printf ("resume %s --set train.epochs=2 --json", run_path), *second = run_ok (line);
   g_autoptr (JsonNode) last = parse_lines (second);
@@ -75,7 +89,8 @@ test_runs_are_listed (void)
   make_project ("list", NULL);
   g_autofree char *none = run_ok ("runs list");
   g_assert_nonnull (strstr (none, "tenon-cli train"));
-  g_autofree char *a = run_ok ("train list --set train.max_steps=3"), *b = run_ok ("train list");
+  run_quiet ("train list --set train.max_steps=3");
+  run_quiet ("train list");
   g_autofree char *out = run_ok ("runs list --json"), *table = run_ok ("runs list");
   g_auto (GStrv) lines = g_strsplit (g_strchomp (out), "\n", -1);
   g_assert_cmpuint (g_strv_length (lines), ==, 2);
@@ -90,13 +105,68 @@ static void
 test_sample (void)
 {
   g_autofree char *out = run_ok ("sample --set data.samples=600 --set train.epochs=1");
-  g_autofree char *second = run_ok ("sample --set data.samples=600 --set train.epochs=1");
+  run_quiet ("sample --set data.samples=600 --set train.epochs=1");
   g_autofree char *place = g_build_filename (scratch, "data", "tenon", "sample", NULL);
   g_assert_nonnull (strstr (out, place));
   g_assert_nonnull (strstr (out, "tenon-cli resume"));
   g_autofree char *line = g_strdup_printf ("runs '%s' --json", place), *list = run_ok (line);
   g_auto (GStrv) lines = g_strsplit (g_strchomp (list), "\n", -1);
   g_assert_cmpuint (g_strv_length (lines), ==, 2);
+}
+
+static void
+test_queued_run (void)
+{
+  make_project ("queue", NULL);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (scratch, "queue", NULL);
+  g_autoptr (TnProject) project = tn_project_open (path, &error);
+  g_autoptr (TnRunFolder) folder = tn_run_folder_create (project, NULL, &error);
+  g_assert_no_error (error);
+  g_autofree char *list = run_ok ("runs queue --json");
+  g_autoptr (JsonNode) row = parse_lines (list);
+  g_assert_cmpstr (text_of (row, "state"), ==, "queued");
+  g_autofree char *line = g_strdup_printf ("train '%s' --json", tn_run_folder_path (folder)), *out = run_ok (line);
+  g_autoptr (JsonNode) last = parse_lines (out);
+  g_assert_cmpstr (text_of (last, "run"), ==, tn_run_folder_path (folder));
+  g_assert_cmpfloat (number_of (last, "steps"), ==, 16);
+}
+
+static void
+test_memory_limit (void)
+{
+  make_project ("tight", "--set device.memory_limit_mb=1");
+  assert_fails ("train tight", 1, "needs", "1.0 MB are allowed", "train.batch", NULL);
+  g_autofree char *run_path = only_run ("tight");
+  g_autoptr (JsonNode) shown = show (run_path);
+  g_assert_cmpstr (text_of (shown, "state"), ==, "failed");
+  g_assert_cmpstr (text_of (shown, "cause"), ==, "memory");
+}
+
+/* The disk is full at one operation after the other: each time the command says so or gets by, and the run goes on later. */
+static void
+test_full_disk (void)
+{
+  make_project ("disk", "--set train.max_steps=8 --set checkpoint.every_steps=4");
+  for (int n = 1; n <= 37; n += 9)
+    {
+      g_autofree char *fault = g_strdup_printf ("nospace:%d", n);
+      environment[0][0] = "TENON_FAULT";
+      environment[0][1] = fault;
+      g_auto (Result) result = run ("train disk --json");
+      memset (environment, 0, sizeof environment);
+      g_test_message ("%s: %d %s", fault, result.exit_code, result.err);
+      if (result.exit_code == 0)
+        continue;
+      g_assert_cmpint (result.exit_code, ==, 1);
+      g_assert_nonnull (strstr (result.err, "space"));
+      g_autoptr (JsonNode) last = parse_lines (result.out);
+      if (!json_object_has_member (json_node_get_object (last), "run")) /* not even the folder could be made */
+        continue;
+      g_autofree char *line = g_strdup_printf ("resume '%s' --json", text_of (last, "run")), *out = run_ok (line);
+      g_autoptr (JsonNode) end = parse_lines (out);
+      g_assert_cmpfloat (number_of (end, "steps"), ==, 8);
+    }
 }
 
 static void
@@ -117,7 +187,7 @@ static void
 test_graphs_are_saved (void)
 {
   make_project ("saved", "--set graph.save=true --set train.max_steps=2");
-  g_autofree char *out = run_ok ("train saved");
+  run_quiet ("train saved");
   g_autofree char *run_path = only_run ("saved");
   static const char *const files[] = { "00_bootstrap_0000.ir", "00_bootstrap_0001.dot", "01_dead_code_0002.ir", "04_fuse_0008.ir" };
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
@@ -132,8 +202,10 @@ static void
 test_weights_travel (void)
 {
   make_project ("from", NULL);
-  g_autofree char *out = run_ok ("train from"), *run_path = only_run ("from");
-  g_autofree char *line = g_strdup_printf ("export %s -o weights.safetensors", run_path), *exported = run_ok (line);
+  run_quiet ("train from");
+  g_autofree char *run_path = only_run ("from");
+  g_autofree char *line = g_strdup_printf ("export %s -o weights.safetensors", run_path);
+  run_quiet (line);
   g_autofree char *path = g_build_filename (scratch, "weights.safetensors", NULL);
   g_autoptr (TnSafetensors) file = tn_safetensors_open (path, NULL);
   g_assert_nonnull (file);
@@ -141,8 +213,10 @@ test_weights_travel (void)
   g_assert_cmpuint (tn_safetensors_n (file), ==, 10); /* five layers with weight and bias, no momentum */
 
   make_project ("to", "--set init.from=weights.safetensors --set optimizer.lr=0 --set train.max_steps=1");
-  g_autofree char *again = run_ok ("train to"), *second_path = only_run ("to");
-  g_autofree char *line_again = g_strdup_printf ("export %s -o again.safetensors", second_path), *exported_again = run_ok (line_again);
+  run_quiet ("train to");
+  g_autofree char *second_path = only_run ("to");
+  g_autofree char *line_again = g_strdup_printf ("export %s -o again.safetensors", second_path);
+  run_quiet (line_again);
   g_autofree char *path_again = g_build_filename (scratch, "again.safetensors", NULL);
   g_autoptr (TnSafetensors) copy = tn_safetensors_open (path_again, NULL);
   g_autoptr (TnTensor) a = tn_safetensors_load (file, "fc1.weight", NULL), b = tn_safetensors_load (copy, "fc1.weight", NULL);
@@ -156,6 +230,9 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train/every-line-is-json-and-the-last-has-the-result", test_json);
   g_test_add_func ("/cli/train/plain-lines-without-a-terminal", test_plain_lines);
   g_test_add_func ("/cli/train/numbers-are-c-locale-under-a-german-one", test_german);
+  g_test_add_func ("/cli/train/queued-run-is-begun", test_queued_run);
+  g_test_add_func ("/cli/train/memory-limit-says-what-would-fit", test_memory_limit);
+  g_test_add_func ("/cli/train/full-disk-is-told-and-the-run-goes-on-later", test_full_disk);
   g_test_add_func ("/cli/train/graphs-of-every-stage-are-saved", test_graphs_are_saved);
   g_test_add_func ("/cli/resume/epochs-can-be-added", test_resume_extends);
   g_test_add_func ("/cli/runs/lists-state-steps-and-loss", test_runs_are_listed);

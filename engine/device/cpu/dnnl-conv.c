@@ -2,6 +2,7 @@
 #include "device/cpu/dnnl-conv.h"
 #include <dlfcn.h>
 #include <dnnl.h>
+#include <string.h>
 #include "base/error.h"
 
 /* What a run binds its arrays to. Kept and handed out again, so that running allocates nothing of ours. */
@@ -349,4 +350,45 @@ tn_dnnl_conv_run (TnDnnlConv *self, const float *x, const float *w, const float 
   dnnl_status_t status = dnnl_primitive_execute (self->primitive, thread->stream, G_N_ELEMENTS (args), args);
   g_assert (status == dnnl_success);
   give_seat (self, seat);
+}
+
+/* ---- what is fast ---- */
+
+#define KEY_LENGTH 18
+
+static guint
+hash_key (gconstpointer key)
+{
+  const int64_t *numbers = key;
+  uint64_t hash = 0;
+  for (int i = 0; i < KEY_LENGTH; i++)
+    hash = (hash ^ (uint64_t) numbers[i]) * 0x9e3779b97f4a7c15u;
+  return (guint) (hash >> 32);
+}
+
+static gboolean
+equal_keys (gconstpointer a, gconstpointer b)
+{
+  return memcmp (a, b, KEY_LENGTH * sizeof (int64_t)) == 0;
+}
+
+gboolean
+tn_dnnl_conv_is_fast (const TnDnnlConvShape *s)
+{
+  static GMutex mutex;
+  static GHashTable *known;
+  const int64_t key[KEY_LENGTH] = { s->kind, s->n, s->c, s->h, s->w, s->o, s->oh, s->ow, s->kh, s->kw, s->stride_h, s->stride_w, s->pad_top,
+                                    s->pad_left, s->pad_bottom, s->pad_right, s->block, s->winograd };
+  g_mutex_lock (&mutex);
+  if (known == NULL)
+    known = g_hash_table_new_full (hash_key, equal_keys, g_free, NULL);
+  gpointer answer;
+  if (!g_hash_table_lookup_extended (known, key, NULL, &answer))
+    {
+      g_autoptr (TnDnnlConv) conv = tn_dnnl_conv_new (s, NULL);
+      answer = GINT_TO_POINTER (conv != NULL && g_str_has_prefix (conv->implementation, "jit"));
+      g_hash_table_insert (known, g_memdup2 (key, sizeof key), answer);
+    }
+  g_mutex_unlock (&mutex);
+  return GPOINTER_TO_INT (answer);
 }

@@ -35,6 +35,9 @@ typedef struct
   gboolean winograd; /* allowed: rounds differently, and is faster where there is one */
 } TnDnnlConvShape;
 
+/** Whether oneDNN has a kernel for @shape, not only loops for completeness' sake (which take seconds). Remembered: asking
+ * again costs a look into a table. */
+gboolean tn_dnnl_conv_is_fast (const TnDnnlConvShape *shape);
 /** Errors: %TN_ERROR_UNSUPPORTED with oneDNN's status. Free with tn_dnnl_conv_free(). */
 TnDnnlConv *tn_dnnl_conv_new (const TnDnnlConvShape *shape, GError **error);
 void tn_dnnl_conv_free (TnDnnlConv *self);

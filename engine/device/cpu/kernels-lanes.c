@@ -90,21 +90,21 @@ run_conv (const TnCpuCall *call)
 {
   gboolean fused = call->node->n_attrs > 0 && tn_node_attr (call->node, "relu") != NULL && tn_node_bool (call->node, "relu");
   call->target->lanes->conv_forward (call->data, call->in[0], call->in[1], call->node->n_inputs > 2 ? call->in[2] : NULL, fused,
-                                     call->out[0], 0, 1);
+                                     call->out[0], 0, 1, (int) call->rows);
 }
 
 static void
 run_conv_input (const TnCpuCall *call)
 {
   call->target->lanes->conv_backward_data (call->data, call->in[0], call->in[1], call->node->n_inputs > 2 ? call->in[2] : NULL,
-                                           call->out[0], 0, 1);
+                                           call->out[0], 0, 1, (int) call->rows);
 }
 
 static void
 run_conv_weights (const TnCpuCall *call)
 {
   call->target->lanes->conv_backward_weights (call->data, call->in[1], call->in[0], call->accumulate, call->out[0],
-                                              call->node->n_outputs > 1 ? call->out[1] : NULL, call->scratch, 0, 1);
+                                              call->node->n_outputs > 1 ? call->out[1] : NULL, call->scratch, 0, 1, (int) call->rows);
 }
 
 /* ---- bias ---- */

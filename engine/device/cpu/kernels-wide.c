@@ -14,7 +14,6 @@
 
 #define IMAGE_GROUPS 16 /* tasks of a convolution, about */
 #define GRADIENT_TASKS 8
-#define LARGEST_KERNEL 7
 
 /* The convolution inside a fused node, so that ops/conv.c resolves its geometry. */
 static void
@@ -27,28 +26,99 @@ conv_geometry (const TnNode *node, TnConv2dGeometry *out)
   tn_conv2d_geometry (&plain, out);
 }
 
+static TnDnnlKind
+kind_of (const TnNode *node)
+{
+  return g_str_has_suffix (node->op->name, "Input")    ? TN_DNNL_BACKWARD_DATA
+         : g_str_has_suffix (node->op->name, "Filter") ? TN_DNNL_BACKWARD_WEIGHTS
+                                                       : TN_DNNL_FORWARD;
+}
+
+/* ---- how a node is cut ---- */
+
+typedef struct
+{
+  TnConv2dGeometry g;
+  TnDnnlConv *conv;
+  int64_t chunk, n_chunks;   /* channels of what is computed: of y, of x, or outputs of w */
+  int64_t group, n_groups;   /* images */
+  gboolean chunk_outer;      /* tasks are (chunk, group); else a task goes through all chunks image by image */
+  size_t dy_bytes, dw_bytes; /* scratch of a weight gradient before oneDNN's own */
+} Wide;
+
+/* Whether a chunk's weights stay and images pass by, or the other way round: what is read again less. */
+static void
+cut_images (Wide *wide, int64_t channels, int64_t others, int64_t read_again, int block)
+{
+  int64_t taps = wide->g.kh * wide->g.kw, weights = channels * others * taps;
+  wide->chunk = tn_wide_chunk (channels, others, taps, block);
+  wide->n_chunks = channels / wide->chunk;
+  wide->chunk_outer = wide->n_chunks > 1 && weights > wide->n_chunks * read_again;
+  int64_t groups = wide->chunk_outer ? (IMAGE_GROUPS + wide->n_chunks - 1) / wide->n_chunks : IMAGE_GROUPS;
+  wide->group = (wide->g.n + groups - 1) / groups;
+  wide->n_groups = (wide->g.n + wide->group - 1) / wide->group;
+}
+
+static size_t
+aligned (size_t bytes)
+{
+  return (bytes + 63) & ~(size_t) 63;
+}
+
+static void
+cut_outputs (Wide *wide, int block)
+{
+  const TnConv2dGeometry *g = &wide->g;
+  int64_t blocks = g->o / block, tasks = MIN (GRADIENT_TASKS, blocks);
+  while (blocks % tasks != 0)
+    tasks++;
+  wide->n_chunks = tasks;
+  wide->chunk = g->o / tasks;
+  wide->dy_bytes = aligned ((size_t) (g->n * wide->chunk * g->oh * g->ow) * sizeof (float));
+  wide->dw_bytes = aligned ((size_t) (wide->chunk * g->c * g->kh * g->kw) * sizeof (float));
+}
+
+/* Fills in all of @wide but the primitive, whose shape is returned. */
+static TnDnnlConvShape
+cut (Wide *wide, const TnNode *node, const TnCpuTarget *target)
+{
+  TnDnnlKind kind = kind_of (node);
+  conv_geometry (node, &wide->g);
+  const TnConv2dGeometry *g = &wide->g;
+  if (kind == TN_DNNL_FORWARD)
+    cut_images (wide, g->o, g->c, g->c * g->h * g->w, target->block);
+  else if (kind == TN_DNNL_BACKWARD_DATA)
+    cut_images (wide, g->c, g->o, g->o * g->oh * g->ow, target->block);
+  else
+    cut_outputs (wide, target->block);
+  return (TnDnnlConvShape){ .kind = kind, .n = kind == TN_DNNL_BACKWARD_WEIGHTS ? g->n : 1, .h = g->h, .w = g->w, .oh = g->oh, .ow = g->ow,
+                            .c = kind == TN_DNNL_BACKWARD_DATA ? wide->chunk : g->c, .o = kind == TN_DNNL_BACKWARD_DATA ? g->o : wide->chunk,
+                            .kh = g->kh, .kw = g->kw, .stride_h = g->stride_h, .stride_w = g->stride_w, .pad_top = g->pad_top,
+                            .pad_left = g->pad_left, .pad_bottom = g->pad_bottom, .pad_right = g->pad_right, .block = target->block,
+                            .winograd = !target->strict };
+}
+
 /* ---- which ---- */
 
 static gboolean
-pads_fit (int64_t kernel, int64_t stride, int64_t before, int64_t after)
-{
-  return kernel <= LARGEST_KERNEL && stride <= MAX (kernel, 2) && before <= kernel / 2 && after <= kernel / 2 && before >= 0 && after >= 0;
-}
-
-static gboolean
-is_wide (const TnNode *node, const TnCpuTarget *target, gboolean few_channels)
+match_any (const TnNode *node, const TnCpuTarget *target)
 {
   for (int i = 0; i < node->n_inputs; i++)
     if (node->inputs[i]->dtype != TN_DTYPE_F32)
       return FALSE;
   if (node->inputs[0]->shape.n_dims != 4 || tn_shape_count (&node->inputs[0]->shape) == 0)
     return FALSE;
-  TnConv2dGeometry g;
-  conv_geometry (node, &g);
-  gboolean inputs = g.c % target->block == 0 ? g.c >= TN_WIDE_INPUT_CHANNELS : few_channels && g.c <= TN_DNNL_FEW_CHANNELS;
-  return inputs && g.o % target->block == 0 && g.o >= TN_WIDE_CHANNELS && g.group == 1 && g.dilation_h == 1 && g.dilation_w == 1
-         && pads_fit (g.kh, g.stride_h, g.pad_top, g.pad_bottom) && pads_fit (g.kw, g.stride_w, g.pad_left, g.pad_right)
-         && g.n > 0 && g.c * g.o * g.kh * g.kw < G_MAXINT32 && g.n * g.c * g.h * g.w < G_MAXINT32 && g.n * g.o * g.oh * g.ow < G_MAXINT32;
+  Wide wide = { 0 };
+  conv_geometry (node, &wide.g);
+  const TnConv2dGeometry *g = &wide.g;
+  gboolean inputs = g->c % target->block == 0 ? g->c >= TN_WIDE_INPUT_CHANNELS
+                                              : g->c <= TN_DNNL_FEW_CHANNELS && kind_of (node) != TN_DNNL_BACKWARD_DATA;
+  if (!inputs || g->o % target->block != 0 || g->o < TN_WIDE_CHANNELS || g->group != 1 || g->dilation_h != 1 || g->dilation_w != 1
+      || g->n < 1 || MIN (MIN (g->pad_top, g->pad_bottom), MIN (g->pad_left, g->pad_right)) < 0
+      || g->c * g->o * g->kh * g->kw >= G_MAXINT32 || g->n * g->c * g->h * g->w >= G_MAXINT32 || g->n * g->o * g->oh * g->ow >= G_MAXINT32)
+    return FALSE;
+  TnDnnlConvShape shape = cut (&wide, node, target);
+  return tn_dnnl_conv_is_fast (&shape);
 }
 
 static gboolean
@@ -62,32 +132,16 @@ few_channels (const TnNode *node)
 static gboolean
 match_wide (const TnNode *node, const TnCpuTarget *target)
 {
-  return is_wide (node, target, FALSE);
+  return match_any (node, target) && !few_channels (node);
 }
 
 static gboolean
 match_stem (const TnNode *node, const TnCpuTarget *target)
 {
-  return is_wide (node, target, TRUE) && few_channels (node);
-}
-
-static gboolean
-match_any (const TnNode *node, const TnCpuTarget *target)
-{
-  return is_wide (node, target, TRUE);
+  return match_any (node, target) && few_channels (node);
 }
 
 /* ---- what a node prepares ---- */
-
-typedef struct
-{
-  TnConv2dGeometry g;
-  TnDnnlConv *conv;
-  int64_t chunk, n_chunks;   /* channels of what is computed: of y, of x, or outputs of w */
-  int64_t group, n_groups;   /* images */
-  gboolean chunk_outer;      /* tasks are (chunk, group); else a task goes through all chunks image by image */
-  size_t dy_bytes, dw_bytes; /* scratch of a weight gradient before oneDNN's own */
-} Wide;
 
 static void
 release_wide (void *data)
@@ -97,21 +151,11 @@ release_wide (void *data)
   g_free (wide);
 }
 
-static size_t
-aligned (size_t bytes)
-{
-  return (bytes + 63) & ~(size_t) 63;
-}
-
 static gboolean
-finish (Wide *wide, TnDnnlKind kind, int64_t n, int64_t c, int64_t o, const TnCpuTarget *target, void **data, size_t *scratch,
-        GError **error)
+prepare_wide (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
 {
-  const TnConv2dGeometry *g = &wide->g;
-  TnDnnlConvShape shape = { .kind = kind, .n = n, .c = c, .h = g->h, .w = g->w, .o = o, .oh = g->oh, .ow = g->ow, .kh = g->kh,
-                            .kw = g->kw, .stride_h = g->stride_h, .stride_w = g->stride_w, .pad_top = g->pad_top,
-                            .pad_left = g->pad_left, .pad_bottom = g->pad_bottom, .pad_right = g->pad_right, .block = target->block,
-                            .winograd = !target->strict };
+  Wide *wide = g_new0 (Wide, 1);
+  TnDnnlConvShape shape = cut (wide, node, target);
   wide->conv = tn_dnnl_conv_new (&shape, error);
   if (wide->conv == NULL)
     {
@@ -121,53 +165,6 @@ finish (Wide *wide, TnDnnlKind kind, int64_t n, int64_t c, int64_t o, const TnCp
   *scratch = wide->dy_bytes + wide->dw_bytes + tn_dnnl_conv_scratch (wide->conv);
   *data = wide;
   return TRUE;
-}
-
-/* Whether a chunk's weights stay and images pass by, or the other way round: what is read again less. */
-static void
-cut (Wide *wide, int64_t channels, int64_t others, int64_t read_again, int block)
-{
-  int64_t taps = wide->g.kh * wide->g.kw, weights = channels * others * taps;
-  wide->chunk = tn_wide_chunk (channels, others, taps, block);
-  wide->n_chunks = channels / wide->chunk;
-  wide->chunk_outer = wide->n_chunks > 1 && weights > wide->n_chunks * read_again;
-  int64_t groups = wide->chunk_outer ? (IMAGE_GROUPS + wide->n_chunks - 1) / wide->n_chunks : IMAGE_GROUPS;
-  wide->group = (wide->g.n + groups - 1) / groups;
-  wide->n_groups = (wide->g.n + wide->group - 1) / wide->group;
-}
-
-static gboolean
-prepare_forward (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
-{
-  Wide *wide = g_new0 (Wide, 1);
-  conv_geometry (node, &wide->g);
-  cut (wide, wide->g.o, wide->g.c, wide->g.c * wide->g.h * wide->g.w, target->block);
-  return finish (wide, TN_DNNL_FORWARD, 1, wide->g.c, wide->chunk, target, data, scratch, error);
-}
-
-static gboolean
-prepare_input (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
-{
-  Wide *wide = g_new0 (Wide, 1);
-  conv_geometry (node, &wide->g);
-  cut (wide, wide->g.c, wide->g.o, wide->g.o * wide->g.oh * wide->g.ow, target->block);
-  return finish (wide, TN_DNNL_BACKWARD_DATA, 1, wide->chunk, wide->g.o, target, data, scratch, error);
-}
-
-static gboolean
-prepare_weights (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
-{
-  Wide *wide = g_new0 (Wide, 1);
-  conv_geometry (node, &wide->g);
-  const TnConv2dGeometry *g = &wide->g;
-  int64_t blocks = g->o / target->block, tasks = MIN (GRADIENT_TASKS, blocks);
-  while (blocks % tasks != 0)
-    tasks++;
-  wide->n_chunks = tasks;
-  wide->chunk = g->o / tasks;
-  wide->dy_bytes = aligned ((size_t) (g->n * wide->chunk * g->oh * g->ow) * sizeof (float));
-  wide->dw_bytes = aligned ((size_t) (wide->chunk * g->c * g->kh * g->kw) * sizeof (float));
-  return finish (wide, TN_DNNL_BACKWARD_WEIGHTS, g->n, g->c, wide->chunk, target, data, scratch, error);
 }
 
 static int
@@ -276,13 +273,13 @@ run_weights (const TnCpuCall *call)
 #define FB TN_LAYOUT_FILTER_BACK
 
 #define FORWARD(op_, x_, match_)                                                                                                 \
-  { .op = op_, .name = "onednn", .in = { x_, F, R }, .out = { B }, .match = match_, .prepare = prepare_forward,                  \
+  { .op = op_, .name = "onednn", .in = { x_, F, R }, .out = { B }, .match = match_, .prepare = prepare_wide,                  \
     .release = release_wide, .tasks = tasks_images, .run = run_forward }
 #define INPUT(op_)                                                                                                               \
-  { .op = op_, .name = "onednn", .in = { B, FB, B }, .out = { B }, .match = match_wide, .prepare = prepare_input,                \
+  { .op = op_, .name = "onednn", .in = { B, FB, B }, .out = { B }, .match = match_wide, .prepare = prepare_wide,                \
     .release = release_wide, .tasks = tasks_images, .run = run_input }
 #define WEIGHTS(op_, x_, match_)                                                                                                 \
-  { .op = op_, .name = "onednn", .in = { B, x_ }, .out = { R }, .match = match_, .prepare = prepare_weights,                     \
+  { .op = op_, .name = "onednn", .in = { B, x_ }, .out = { R }, .match = match_, .prepare = prepare_wide,                     \
     .release = release_wide, .tasks = tasks_weights, .run = run_weights }
 
 const TnCpuKernel tn_cpu_kernels_wide[] = {

@@ -14,8 +14,8 @@
 
 /* Written out by name and not as a function with constants: gcc and clang keep the sums in registers only when they see
  * literal bounds before they take the array apart. */
-#define BLOCK(OUTPUTS, POSITIONS)                                                                                      \
-  static void block_##OUTPUTS##_##POSITIONS (const TnLanesCall *call)                                                  \
+#define BLOCK_OF(NAME, VECTORS, OUTPUTS, POSITIONS)                                                                    \
+  static void NAME##_##OUTPUTS##_##POSITIONS (const TnLanesCall *call)                                                 \
   {                                                                                                                    \
     const char *w[OUTPUTS];                                                                                            \
     const char *x = (const char *) call->x;                                                                            \
@@ -29,26 +29,26 @@
     UNROLL for (int o = 0; o < OUTPUTS; o++) w[o] = (const char *) (call->w + o * call->w_output_step);                \
     for (int p = 0; p < n_positions; p += POSITIONS, x += POSITIONS * x_step)                                          \
       {                                                                                                                \
-        V sum[OUTPUTS][POSITIONS][HALVES];                                                                             \
+        V sum[OUTPUTS][POSITIONS][VECTORS];                                                                            \
         UNROLL for (int o = 0; o < OUTPUTS; o++)                                                                       \
           UNROLL for (int q = 0; q < POSITIONS; q++)                                                                   \
-            UNROLL for (int h = 0; h < HALVES; h++) sum[o][q][h] = (V){ 0 };                                           \
+            UNROLL for (int h = 0; h < VECTORS; h++) sum[o][q][h] = (V){ 0 };                                          \
         if (__builtin_expect (resume, 0))                                                                              \
           UNROLL for (int o = 0; o < OUTPUTS; o++)                                                                     \
             UNROLL for (int q = 0; q < POSITIONS; q++)                                                                 \
-              UNROLL for (int h = 0; h < HALVES; h++)                                                                  \
+              UNROLL for (int h = 0; h < VECTORS; h++)                                                                 \
                 sum[o][q][h] = v_loadu (y + o * y_output_step + q * y_step + h * LW);                                  \
         for (const TnLanesTap *tap = taps; tap != end; tap++)                                                          \
           {                                                                                                            \
             const char *xt = x + tap->x;                                                                               \
             const ptrdiff_t wt = tap->w;                                                                               \
-            V in[POSITIONS][HALVES], weight[OUTPUTS];                                                                  \
+            V in[POSITIONS][VECTORS], weight[OUTPUTS];                                                                 \
             /* Again the shorter side stays. */                                                                        \
-            if (OUTPUTS < POSITIONS * HALVES)                                                                          \
+            if (OUTPUTS < POSITIONS * VECTORS)                                                                         \
               {                                                                                                        \
                 UNROLL for (int o = 0; o < OUTPUTS; o++) weight[o] = v_set (*(const float *) (w[o] + wt));             \
                 UNROLL for (int q = 0; q < POSITIONS; q++)                                                             \
-                  UNROLL for (int h = 0; h < HALVES; h++)                                                              \
+                  UNROLL for (int h = 0; h < VECTORS; h++)                                                             \
                     {                                                                                                  \
                       in[q][h] = v_load ((const float *) (xt + q * x_step) + h * LW);                                  \
                       UNROLL for (int o = 0; o < OUTPUTS; o++) ADD_PRODUCT (sum[o][q][h], weight[o], in[q][h]);        \
@@ -57,13 +57,13 @@
             else                                                                                                       \
               {                                                                                                        \
                 UNROLL for (int q = 0; q < POSITIONS; q++)                                                             \
-                  UNROLL for (int h = 0; h < HALVES; h++)                                                              \
+                  UNROLL for (int h = 0; h < VECTORS; h++)                                                             \
                     in[q][h] = v_load ((const float *) (xt + q * x_step) + h * LW);                                    \
                 UNROLL for (int o = 0; o < OUTPUTS; o++)                                                               \
                   {                                                                                                    \
                     weight[o] = v_set (*(const float *) (w[o] + wt));                                                  \
                     UNROLL for (int q = 0; q < POSITIONS; q++)                                                         \
-                      UNROLL for (int h = 0; h < HALVES; h++) ADD_PRODUCT (sum[o][q][h], weight[o], in[q][h]);         \
+                      UNROLL for (int h = 0; h < VECTORS; h++) ADD_PRODUCT (sum[o][q][h], weight[o], in[q][h]);        \
                   }                                                                                                    \
               }                                                                                                        \
           }                                                                                                            \
@@ -72,27 +72,34 @@
             {                                                                                                          \
               const V b = v_set (bias[o]);                                                                             \
               UNROLL for (int q = 0; q < POSITIONS; q++)                                                               \
-                UNROLL for (int h = 0; h < HALVES; h++) sum[o][q][h] += b;                                             \
+                UNROLL for (int h = 0; h < VECTORS; h++) sum[o][q][h] += b;                                            \
             }                                                                                                          \
         if (relu)                                                                                                      \
           UNROLL for (int o = 0; o < OUTPUTS; o++)                                                                     \
             UNROLL for (int q = 0; q < POSITIONS; q++)                                                                 \
-              UNROLL for (int h = 0; h < HALVES; h++) sum[o][q][h] = v_relu (sum[o][q][h]);                            \
+              UNROLL for (int h = 0; h < VECTORS; h++) sum[o][q][h] = v_relu (sum[o][q][h]);                           \
         if (mask)                                                                                                      \
           {                                                                                                            \
             UNROLL for (int o = 0; o < OUTPUTS; o++)                                                                   \
               UNROLL for (int q = 0; q < POSITIONS; q++)                                                               \
-                UNROLL for (int h = 0; h < HALVES; h++)                                                                \
+                UNROLL for (int h = 0; h < VECTORS; h++)                                                               \
                   sum[o][q][h] = v_and (v_load (mask + o * y_output_step + q * y_step + h * LW) > 0, sum[o][q][h]);    \
             mask += POSITIONS * y_step;                                                                                \
           }                                                                                                            \
         UNROLL for (int o = 0; o < OUTPUTS; o++)                                                                       \
           UNROLL for (int q = 0; q < POSITIONS; q++)                                                                   \
-            UNROLL for (int h = 0; h < HALVES; h++)                                                                    \
+            UNROLL for (int h = 0; h < VECTORS; h++)                                                                   \
               v_storeu (y + o * y_output_step + q * y_step + h * LW, sum[o][q][h]);                                    \
+        UNROLL for (int o = 0; o < OUTPUTS; o++)                                                                       \
+          UNROLL for (int q = 0; q < POSITIONS; q++)                                                                   \
+            UNROLL for (int h = VECTORS; h < HALVES; h++)                                                              \
+              v_storeu (y + o * y_output_step + q * y_step + h * LW, (V){ 0 });                                        \
         y += POSITIONS * y_step;                                                                                       \
       }                                                                                                                \
   }
+#define BLOCK(OUTPUTS, POSITIONS) BLOCK_OF (block, HALVES, OUTPUTS, POSITIONS)
+/* A last group of at most 8 images: only the first half of the lanes is computed, the others become 0. */
+#define HALF_BLOCK(OUTPUTS, POSITIONS) BLOCK_OF (half, HALVES / 2, OUTPUTS, POSITIONS)
 
 /* The same for a convolution's weight gradient: OUTPUTS x TAPS sums by lane, over all positions of the call. A bias
  * gradient rides along where the caller asks for it: additions have their own ports. */
@@ -113,6 +120,7 @@
           UNROLL for (int t = 0; t < TAPS; t++) sum[o][t] = v_load (call->sums + o * call->sums_step + t * LW);        \
         }                                                                                                              \
     const ptrdiff_t x_step = call->x_column_step * (ptrdiff_t) sizeof (float);                                         \
+    const gboolean half = call->half;                                                                                  \
     for (int g = 0; g < call->n_groups; g++)                                                                           \
       for (int row = 0; row < call->n_rows; row++)                                                                     \
         {                                                                                                              \
@@ -125,6 +133,8 @@
           for (ptrdiff_t at = 0, xat = 0; at < end; at += 64, xat += x_step)                                           \
             UNROLL for (int h = 0; h < HALVES; h++)                                                                    \
               {                                                                                                        \
+                if (h == HALVES / 2 && h > 0 && half)                                                                  \
+                  break;                                                                                               \
                 /* The shorter side stays in registers, the longer passes through one. */                              \
                 V d[OUTPUTS], in[TAPS];                                                                                \
                 if (OUTPUTS <= TAPS)                                                                                   \
@@ -179,6 +189,7 @@
   X (3, 1) X (3, 2) X (3, 3) X (3, 4) X (3, 5) X (3, 6) X (3, 7)                                                       \
   X (4, 1) X (4, 2) X (4, 3) X (4, 4) X (4, 5) X (5, 1) X (5, 2) X (5, 3) X (5, 4)                                     \
   X (6, 1) X (6, 2) X (6, 3) X (6, 4)
+#define HALF_BLOCKS(X) /* a vector is all lanes */
 #define GRAD_BLOCKS(X)                                                                                                 \
   X (1, 1) X (1, 2) X (1, 3) X (1, 4) X (1, 5) X (1, 6) X (1, 7) X (1, 8) X (1, 9) X (1, 10) X (1, 12) X (1, 15)       \
   X (2, 1) X (2, 2) X (2, 3) X (2, 4) X (2, 5) X (2, 6) X (2, 7) X (2, 8) X (2, 9) X (2, 10)                           \
@@ -188,33 +199,41 @@
 #define BLOCKS(X)                                                                                                      \
   X (1, 1) X (1, 2) X (1, 3) X (1, 4) X (1, 5) X (1, 6) X (2, 1) X (2, 2) X (2, 3) X (3, 1) X (3, 2) X (4, 1) X (5, 1) \
   X (6, 1)
+#define HALF_BLOCKS(X)                                                                                                 \
+  X (1, 1) X (1, 2) X (1, 3) X (1, 4) X (1, 6) X (1, 8) X (1, 12) X (2, 1) X (2, 2) X (2, 3) X (2, 4) X (2, 6)         \
+  X (3, 1) X (3, 2) X (3, 3) X (3, 4) X (4, 1) X (4, 2) X (4, 3) X (5, 1) X (5, 2) X (6, 1) X (6, 2)
 #define GRAD_BLOCKS(X)                                                                                                 \
   X (1, 1) X (1, 2) X (1, 3) X (1, 4) X (1, 5) X (1, 6) X (1, 7) X (1, 8) X (1, 9) X (1, 10)                           \
   X (2, 1) X (2, 2) X (2, 3) X (2, 4) X (2, 5) X (2, 6) X (3, 1) X (3, 2) X (3, 3) X (3, 4) X (4, 1) X (4, 2) X (4, 3) \
   X (5, 1) X (5, 2) X (6, 1) X (6, 2)
 #else /* 16 registers, four vectors a position, a broadcast is a load and a shuffle */
 #define BLOCKS(X) X (1, 1) X (1, 2) X (1, 3) X (2, 1) X (3, 1)
+#define HALF_BLOCKS(X) X (1, 1) X (1, 2) X (1, 3) X (1, 4) X (1, 6) X (2, 1) X (2, 2) X (2, 3) X (3, 1) X (3, 2)
 #define GRAD_BLOCKS(X)                                                                                                 \
   X (1, 1) X (1, 2) X (1, 3) X (1, 4) X (1, 5) X (1, 6) X (1, 7) X (1, 8) X (1, 9)                                     \
   X (2, 1) X (2, 2) X (2, 3) X (2, 4) X (2, 5) X (3, 1) X (3, 2) X (3, 3) X (4, 1) X (4, 2)
 #endif
 
 BLOCKS (BLOCK)
+HALF_BLOCKS (HALF_BLOCK)
 GRAD_BLOCKS (GRAD_BLOCK)
 
 #define ROW(OUTPUTS, POSITIONS) .run[OUTPUTS][POSITIONS] = block_##OUTPUTS##_##POSITIONS,
+#define HALF_ROW(OUTPUTS, POSITIONS) .half_run[OUTPUTS][POSITIONS] = half_##OUTPUTS##_##POSITIONS,
 #define GRAD_ROW(OUTPUTS, TAPS) .grad[OUTPUTS][TAPS] = grad_##OUTPUTS##_##TAPS,
 
 const TnLanesBlocks ISA (tn_lanes_blocks) = {
-  BLOCKS (ROW) GRAD_BLOCKS (GRAD_ROW)
+  BLOCKS (ROW) HALF_BLOCKS (HALF_ROW) GRAD_BLOCKS (GRAD_ROW)
 #if TN_LW == 16
   .positions = { 0, 14, 10, 7, 5, 4, 4 },
   .cover = { 0, 1, 2, 3, 4, 5, 6, 4, 4, 5, 5, 6, 6, 5, 5, 5, 6, 6, 6, 5, 5, 6, 6, 6, 6 },
 #elif TN_LW == 8
   .positions = { 0, 6, 3, 2, 1, 1, 1 },
+  .half_positions = { 0, 12, 6, 4, 3, 2, 2 },
   .cover = { 0, 1, 2, 3, 4, 5, 6, 4, 5, 5, 5, 6, 6, 5, 5, 5, 6, 6, 6, 5, 5, 6, 6, 6, 6 },
 #else
   .positions = { 0, 3, 1, 1 },
+  .half_positions = { 0, 6, 3, 2 },
   .cover = { 0, 1, 2, 3, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 },
 #endif
 };

@@ -6,14 +6,15 @@ static void
 run_positions (TnLanesCall *call, int n_outputs, int n)
 {
   const TnLanesBlocks *blocks = &ISA (tn_lanes_blocks);
-  int most = blocks->positions[n_outputs];
+  const TnLanesBlock *run = call->half ? blocks->half_run[n_outputs] : blocks->run[n_outputs];
+  int most = call->half ? blocks->half_positions[n_outputs] : blocks->positions[n_outputs];
   while (n > 0)
     {
       int n_blocks = (n + most - 1) / most, at_once = (n + n_blocks - 1) / n_blocks;
-      while (!blocks->run[n_outputs][at_once])
+      while (!run[at_once])
         at_once--;
       call->n_positions = n - n % at_once;
-      blocks->run[n_outputs][at_once](call);
+      run[at_once](call);
       n -= call->n_positions;
       call->x += call->n_positions * call->x_position_step;
       call->y += call->n_positions * call->y_position_step;
@@ -39,9 +40,11 @@ call_at (const TnLanesGather *gather, TnLanesCall *call, int o, int row, int row
 
 /** A few columns at an edge do not fill a block that wants several positions: those run down the rows. */
 static gboolean
-is_thin (const TnLanesGather *gather, const TnLanesRun *run, int n_outputs)
+is_thin (const TnLanesGather *gather, const TnLanesRun *run, int n_outputs, gboolean half)
 {
-  return run->count < ISA (tn_lanes_blocks).positions[n_outputs] && gather->n_row_runs < gather->n_rows;
+  const TnLanesBlocks *blocks = &ISA (tn_lanes_blocks);
+  int most = half ? blocks->half_positions[n_outputs] : blocks->positions[n_outputs];
+  return run->count < most && gather->n_row_runs < gather->n_rows;
 }
 
 /** One row of outputs of one convolution group, over @n_contracted channels of @x and @w. */
@@ -56,7 +59,7 @@ gather_row (const TnLanesGather *gather, int row, const TnLanesCall *proto, int 
         {
           const TnLanesRun *run = &gather->runs[i];
           TnLanesCall call = *proto;
-          if (is_thin (gather, run, n))
+          if (is_thin (gather, run, n, proto->half))
             continue;
           call_at (gather, &call, o, row, gather->row_base[row], gather->row_list[row], run->first, run->base, run->list,
                    n_contracted);
@@ -76,7 +79,7 @@ gather_thin (const TnLanesGather *gather, const TnLanesCall *proto, int n_contra
     {
       n = blocks->cover[MIN (gather->n_outputs - o, TN_LANES_COVER)];
       for (const TnLanesRun *run = gather->runs; run < gather->runs + gather->n_runs; run++)
-        for (int i = 0; is_thin (gather, run, n) && i < run->count; i++)
+        for (int i = 0; is_thin (gather, run, n, proto->half) && i < run->count; i++)
           for (const TnLanesRun *rows = gather->row_runs; rows < gather->row_runs + gather->n_row_runs; rows++)
             {
               TnLanesCall call = *proto;
@@ -91,7 +94,7 @@ gather_thin (const TnLanesGather *gather, const TnLanesCall *proto, int n_contra
 
 static void
 gather_group (const TnLanesGather *gather, const float *x, const float *w, const float *bias, gboolean relu,
-              const float *mask, float *y)
+              const float *mask, float *y, gboolean half)
 {
   for (int c = 0, n; c < gather->n_contracted; c += n)
     {
@@ -99,16 +102,24 @@ gather_group (const TnLanesGather *gather, const float *x, const float *w, const
       gboolean last = c + n == gather->n_contracted;
       TnLanesCall proto = { .w = w + c * gather->w_contracted_step, .x = x + c * gather->in_plane, .y = y,
                             .w_output_step = gather->w_output_step, .y_output_step = gather->out_plane,
-                            .resume = c > 0, .bias = last ? bias : NULL, .relu = last && relu, .mask = last ? mask : NULL };
+                            .resume = c > 0, .bias = last ? bias : NULL, .relu = last && relu, .mask = last ? mask : NULL,
+                            .half = half };
       for (int row = 0; row < gather->n_rows; row++)
         gather_row (gather, row, &proto, n);
       gather_thin (gather, &proto, n);
     }
 }
 
+/** Whether only the first 8 lanes need work. */
+static gboolean
+is_half (int lanes)
+{
+  return HALVES > 1 && lanes <= 8;
+}
+
 static void
 gather_all (const TnLanesGather *gather, const float *x, const float *w, const float *bias, gboolean relu,
-            const float *mask, float *y, int g0, int g1)
+            const float *mask, float *y, int g0, int g1, int last_lanes)
 {
   ptrdiff_t x_step = gather->n_contracted * gather->in_plane, y_step = gather->n_outputs * gather->out_plane;
   for (int g = g0; g < g1; g++)
@@ -116,22 +127,23 @@ gather_all (const TnLanesGather *gather, const float *x, const float *w, const f
       {
         ptrdiff_t at = (ptrdiff_t) g * gather->n_groups + part;
         gather_group (gather, x + at * x_step, w + part * gather->w_group_step,
-                      bias ? bias + part * gather->n_outputs : NULL, relu, mask ? mask + at * y_step : NULL, y + at * y_step);
+                      bias ? bias + part * gather->n_outputs : NULL, relu, mask ? mask + at * y_step : NULL, y + at * y_step,
+                      g == g1 - 1 && is_half (last_lanes));
       }
 }
 
 void
 ISA (tn_lanes_conv_forward) (const TnLanesConv *conv, const float *x, const float *w, const float *bias, gboolean relu,
-                             float *y, int g0, int g1)
+                             float *y, int g0, int g1, int last_lanes)
 {
-  gather_all (&conv->forward, x, w, bias, relu, NULL, y, g0, g1);
+  gather_all (&conv->forward, x, w, bias, relu, NULL, y, g0, g1, last_lanes);
 }
 
 void
 ISA (tn_lanes_conv_backward_data) (const TnLanesConv *conv, const float *dy, const float *w, const float *relu_y,
-                                   float *dx, int g0, int g1)
+                                   float *dx, int g0, int g1, int last_lanes)
 {
-  gather_all (&conv->backward, dy, w, NULL, FALSE, relu_y, dx, g0, g1);
+  gather_all (&conv->backward, dy, w, NULL, FALSE, relu_y, dx, g0, g1, last_lanes);
 }
 
 /** Copies groups [g0, g1) into @out with a frame of zeros. */
@@ -206,19 +218,22 @@ grad_store (const float *sums, int n, gboolean accumulate, float *out)
 
 /** One convolution group: block after block of outputs, each swept over groups and rows in order. */
 static void
-grad_part (const TnLanesConv *conv, const TnLanesGradCall *part, int n_groups, gboolean accumulate, float *dw, float *db)
+grad_part (const TnLanesConv *conv, const TnLanesGradCall *part, int n_groups, int last_lanes, gboolean accumulate, float *dw,
+           float *db)
 {
   int n_outputs = conv->shape.outputs / conv->shape.groups;
+  int n_whole = is_half (last_lanes) ? n_groups - 1 : n_groups;
   float *bias_sums = part->sums + (ptrdiff_t) conv->block_outputs * conv->n_taps * LW;
   for (int o = 0, n; o < n_outputs; o += n)
     {
       n = MIN (conv->block_outputs, n_outputs - o);
       TnLanesGradCall call = *part;
       call.bias_sums = db ? bias_sums : NULL;
-      for (int g = 0; g < n_groups; g += conv->sweep_groups)
+      for (int g = 0; g < n_groups; g += call.n_groups)
         for (int row = 0; row < conv->out_height; row += conv->sweep_rows)
           {
-            call.n_groups = MIN (conv->sweep_groups, n_groups - g);
+            call.half = g == n_whole;
+            call.n_groups = call.half ? 1 : MIN (conv->sweep_groups, n_whole - g);
             call.n_rows = MIN (conv->sweep_rows, conv->out_height - row);
             call.resume = g > 0 || row > 0;
             call.x = part->x + g * part->x_group_step + row * part->x_row_step;
@@ -233,7 +248,7 @@ grad_part (const TnLanesConv *conv, const TnLanesGradCall *part, int n_groups, g
 
 void
 ISA (tn_lanes_conv_backward_weights) (const TnLanesConv *conv, const float *x, const float *dy, gboolean accumulate,
-                                      float *dw, float *db, void *scratch, int g0, int g1)
+                                      float *dw, float *db, void *scratch, int g0, int g1, int last_lanes)
 {
   const TnLanesConvShape *s = &conv->shape;
   ptrdiff_t plane = (ptrdiff_t) conv->padded_height * conv->padded_width * 16;
@@ -269,7 +284,7 @@ ISA (tn_lanes_conv_backward_weights) (const TnLanesConv *conv, const float *x, c
     {
       call.x = x + part * in_part * plane;
       call.dy = dy + part * out_part * out_plane;
-      grad_part (conv, &call, g1 - g0, accumulate, dw + (ptrdiff_t) part * out_part * conv->n_taps,
+      grad_part (conv, &call, g1 - g0, last_lanes, accumulate, dw + (ptrdiff_t) part * out_part * conv->n_taps,
                  db ? db + part * out_part : NULL);
     }
 }

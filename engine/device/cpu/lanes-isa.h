@@ -10,11 +10,11 @@ extern const TnLanesBlocks ISA (tn_lanes_blocks);
 double ISA (tn_lanes_burn) (int64_t rounds, float *sink);
 
 void ISA (tn_lanes_conv_forward) (const TnLanesConv *conv, const float *x, const float *w, const float *bias,
-                                  gboolean relu, float *y, int g0, int g1);
+                                  gboolean relu, float *y, int g0, int g1, int last_lanes);
 void ISA (tn_lanes_conv_backward_data) (const TnLanesConv *conv, const float *dy, const float *w, const float *relu_y,
-                                        float *dx, int g0, int g1);
+                                        float *dx, int g0, int g1, int last_lanes);
 void ISA (tn_lanes_conv_backward_weights) (const TnLanesConv *conv, const float *x, const float *dy, gboolean accumulate,
-                                           float *dw, float *db, void *scratch, int g0, int g1);
+                                           float *dw, float *db, void *scratch, int g0, int g1, int last_lanes);
 
 void ISA (tn_lanes_bias_gradient) (const float *dy, int outputs, int plane, gboolean accumulate, float *db, int g0, int g1);
 

@@ -36,6 +36,7 @@ typedef struct
   const float *bias;  /* of the first output, or NULL */
   gboolean relu;
   const float *mask;  /* lies like y, or NULL: 0 where not above 0 */
+  gboolean half;      /* only the first 8 lanes; below 16 lanes a vector */
 } TnLanesCall;
 
 /** One block of a convolution's weight gradient over some rows of some groups. Steps are in floats. */
@@ -45,6 +46,7 @@ typedef struct
   ptrdiff_t x_group_step, x_row_step, x_column_step, dy_group_step, dy_output_step;
   const int32_t *taps; /* offsets into x, floats */
   int n_groups, n_rows, n_columns;
+  gboolean half;       /* only the first 8 lanes */
   gboolean resume;     /* sums go on from what is stored */
   float *sums;         /* [outputs][taps] vectors; sums_step: floats from one output to the next */
   ptrdiff_t sums_step;
@@ -59,6 +61,8 @@ typedef struct _TnLanesBlocks
 {
   TnLanesBlock run[TN_LANES_MAX_OUTPUTS + 1][TN_LANES_MAX_POSITIONS + 1];  /* [outputs][positions] */
   int positions[TN_LANES_MAX_OUTPUTS + 1];                                /* most positions for so many outputs */
+  TnLanesBlock half_run[TN_LANES_MAX_OUTPUTS + 1][TN_LANES_MAX_POSITIONS + 1]; /* the same for calls with half */
+  int half_positions[TN_LANES_MAX_OUTPUTS + 1];
   int cover[TN_LANES_COVER + 1]; /* outputs of the next block when so many are left; more: as for the last */
   TnLanesGradBlock grad[TN_LANES_MAX_OUTPUTS + 1][TN_LANES_MAX_TAPS + 1]; /* [outputs][taps], NULL: no such block */
 } TnLanesBlocks;

@@ -110,17 +110,19 @@ struct _TnLanesKernels
   int width;       /* floats of a vector */
   const struct _TnLanesBlocks *blocks; /*< private >*/
 
-  /* --- convolution: x [G][C][H][W][16], y [G][O][OH][OW][16], w [O][C/groups][KH][KW], bias [O] or NULL --- */
+  /* --- convolution: x [G][C][H][W][16], y [G][O][OH][OW][16], w [O][C/groups][KH][KW], bias [O] or NULL;
+   * @last_lanes: lanes of group g1 - 1 that hold images, 16 in all before it. With 8 or less and vectors of 8 or less, only
+   * the first 8 are computed; the others of the output become 0. --- */
 
   void (*conv_forward) (const TnLanesConv *conv, const float *x, const float *w, const float *bias, gboolean relu,
-                        float *y, int g0, int g1);
+                        float *y, int g0, int g1, int last_lanes);
   /** @relu_y: the saved x if that came out of a ReLU: dx is 0 where it is not above 0; or NULL. */
   void (*conv_backward_data) (const TnLanesConv *conv, const float *dy, const float *w, const float *relu_y, float *dx,
-                              int g0, int g1);
+                              int g0, int g1, int last_lanes);
   /** Gradients of the groups of this call, stored in @dw and @db (or NULL), or added to them if @accumulate.
    * @scratch: tn_lanes_conv_scratch (conv, g1 - g0) bytes. */
   void (*conv_backward_weights) (const TnLanesConv *conv, const float *x, const float *dy, gboolean accumulate, float *dw,
-                                 float *db, void *scratch, int g0, int g1);
+                                 float *db, void *scratch, int g0, int g1, int last_lanes);
 
   /** The bias gradient alone, dy [G][O][plane][16], with the bits that conv_backward_weights gives it. */
   void (*bias_gradient) (const float *dy, int outputs, int plane, gboolean accumulate, float *db, int g0, int g1);

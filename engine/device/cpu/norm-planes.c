@@ -60,7 +60,7 @@ apply (const float *x, const float *add, gboolean relu, int64_t positions, const
       if (add != NULL)
         v += AT (add, p, h);
       if (relu)
-        v = WHERE (!(v <= 0), v); /* NaN stays NaN */
+        v = WHERE (~(M) (v <= 0), v); /* NaN stays NaN */
       SET_AT (y, p, h) = v;
     }
 }

@@ -169,18 +169,24 @@ conv_backward_plain (void *data)
   g_free (db);
 }
 
+static int
+last_lanes (const Conv *c)
+{
+  return c->n - (c->groups - 1) * 16;
+}
+
 static void
 conv_forward (void *data)
 {
   Conv *c = data;
-  kernels->conv_forward (c->conv, c->x, c->w, c->bias, FALSE, c->y, 0, c->groups);
+  kernels->conv_forward (c->conv, c->x, c->w, c->bias, FALSE, c->y, 0, c->groups, last_lanes (c));
 }
 
 static void
 conv_backward_data (void *data)
 {
   Conv *c = data;
-  kernels->conv_backward_data (c->conv, c->dy, c->w, NULL, c->dx, 0, c->groups);
+  kernels->conv_backward_data (c->conv, c->dy, c->w, NULL, c->dx, 0, c->groups, last_lanes (c));
 }
 
 /** Group by group, as a plan runs it: one call of two groups would only differ in the bits. */
@@ -189,7 +195,7 @@ conv_backward_weights (void *data)
 {
   Conv *c = data;
   for (int g = 0; g < c->groups; g++)
-    kernels->conv_backward_weights (c->conv, c->x, c->dy, g > 0, c->dw, c->db, c->scratch, g, g + 1);
+    kernels->conv_backward_weights (c->conv, c->x, c->dy, g > 0, c->dw, c->db, c->scratch, g, g + 1, g + 1 < c->groups ? 16 : last_lanes (c));
 }
 
 static Conv
@@ -477,11 +483,11 @@ step (void *data)
     {
       k->pack (s->images, N, 1024, s->x, g, g + 1);
       MARK (0);
-      k->conv_forward (s->conv[0], s->x, s->w[0], s->b[0], TRUE, s->c1, g, g + 1);
+      k->conv_forward (s->conv[0], s->x, s->w[0], s->b[0], TRUE, s->c1, g, g + 1, 16);
       MARK (1);
       k->max_pool_forward (&s->pool[0], s->c1, s->p1, g, g + 1);
       MARK (2);
-      k->conv_forward (s->conv[1], s->p1, s->w[1], s->b[1], TRUE, s->c2, g, g + 1);
+      k->conv_forward (s->conv[1], s->p1, s->w[1], s->b[1], TRUE, s->c2, g, g + 1, 16);
       MARK (1);
       k->max_pool_forward (&s->pool[1], s->c2, s->p2, g, g + 1);
       MARK (2);
@@ -505,10 +511,10 @@ step (void *data)
   for (int g = 0; g < GROUPS; g++)
     {
       k->max_pool_backward (&s->pool[1], s->c2, s->p2, s->dp2, TRUE, s->dc2, g, g + 1);
-      k->conv_backward_weights (s->conv[1], s->p1, s->dc2, g > 0, s->dw[1], s->db[1], s->scratch, g, g + 1);
-      k->conv_backward_data (s->conv[1], s->dc2, s->w[1], NULL, s->dp1, g, g + 1);
+      k->conv_backward_weights (s->conv[1], s->p1, s->dc2, g > 0, s->dw[1], s->db[1], s->scratch, g, g + 1, 16);
+      k->conv_backward_data (s->conv[1], s->dc2, s->w[1], NULL, s->dp1, g, g + 1, 16);
       k->max_pool_backward (&s->pool[0], s->c1, s->p1, s->dp1, TRUE, s->dc1, g, g + 1);
-      k->conv_backward_weights (s->conv[0], s->x, s->dc1, g > 0, s->dw[0], s->db[0], s->scratch, g, g + 1);
+      k->conv_backward_weights (s->conv[0], s->x, s->dc1, g > 0, s->dw[0], s->db[0], s->scratch, g, g + 1, 16);
     }
   MARK (6);
   k->momentum (&(TnLanesMomentum){ 0.01f, 0.9f, 0, FALSE }, s->params, s->velocity, s->grads, N_PARAMS);
@@ -653,7 +659,7 @@ bench_random (int n_shapes, guint32 seed)
       int channels = g_rand_int_range (rng, 1, 33), outputs = g_rand_int_range (rng, 1, 33);
       int kernel = 3 + 2 * g_rand_int_range (rng, 0, 3), stride = g_rand_int_range (rng, 1, 3);
       int size = g_rand_int_range (rng, kernel, 29), pad = g_rand_boolean (rng) ? kernel / 2 : 0;
-      int n = 16 * g_rand_int_range (rng, 1, 7);
+      int n = g_rand_int_range (rng, 16, 97);
       g_autofree char *name = g_strdup_printf ("random %d>%d k%d s%d p%d %d^2 N%d", channels, outputs, kernel, stride, pad, size, n);
       bench_conv (name, n, square (channels, size, outputs, kernel, stride, pad), TRUE);
     }
