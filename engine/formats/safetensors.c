@@ -137,7 +137,12 @@ read_entry (TnSafetensors *self, const char *name, JsonNode *node, TnSafetensors
   /* The size of an element type that we have never heard of cannot be checked. */
   if (type >= 0
       && (__builtin_mul_overflow (count, (uint64_t) types[type].bits, &bits) || bits % 8 != 0 || bits / 8 != end - begin))
-    return bad_tensor (self, name, _ ("its size in bytes is not what dtype and shape say"), error);
+    {
+      g_autofree char *shape_text = tn_shape_to_string (&entry->shape);
+      g_autofree char *what = g_strdup_printf (_ ("it has %" G_GUINT64_FORMAT " bytes, not what %s %s needs"), end - begin, entry->dtype_name,
+                                               shape_text);
+      return bad_tensor (self, name, what, error);
+    }
   entry->offset = self->data_offset + begin;
   entry->bytes = end - begin;
   return TRUE;

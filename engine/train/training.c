@@ -148,6 +148,19 @@ save_graphs (TnTraining *self, GError **error)
   return tn_program_save_graphs (self->program, self->input->options.batch_size, folder, error);
 }
 
+/* What a run takes beside its program: the copy that a checkpoint is written from, and the loader's ring of batches. */
+static size_t
+own_buffers (const TnTraining *self)
+{
+  const TnLoaderOptions *options = &self->input->options;
+  TnShape row = tn_model_batch_shape (self->model, 1);
+  size_t bytes = (size_t) (options->prefetch + 1) * (size_t) options->batch_size
+                 * ((size_t) tn_shape_count (&row) * sizeof (float) + sizeof (int32_t) + sizeof (int64_t));
+  for (int i = 0; i < self->n_tensors; i++)
+    bytes += tn_tensor_bytes (self->tensors[i].tensor);
+  return bytes;
+}
+
 static gboolean
 build_program (TnTraining *self, gboolean goes_on, GError **error)
 {
@@ -175,6 +188,8 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
     self->statistics = g_malloc (statistics);
   TnMemoryForecast forecast;
   tn_program_forecast (self->program, &forecast);
+  forecast.buffers += own_buffers (self);
+  forecast.total += own_buffers (self);
   pthread_mutex_lock (&self->trainer->mutex);
   TnTrainerProgress *progress = &self->trainer->progress;
   progress->memory_forecast = forecast.total;

@@ -335,6 +335,54 @@ test_norm (gconstpointer data)
       }
 }
 
+/* ---- pools ---- */
+
+/* Few distinct values, so that windows have several winners. */
+static void
+make_ties (TnTensor *tensor)
+{
+  float *x = tn_tensor_data (tensor);
+  for (int64_t i = 0; i < tn_tensor_count (tensor); i++)
+    x[i] = floorf (3 * x[i]);
+}
+
+static void
+test_max_pool (void)
+{
+  for (int round = 0; round < 12; round++)
+    {
+      Case c = { 0 };
+      int64_t kernel[] = { pick (1, 3), pick (1, 3) }, stride[] = { pick (1, 3), pick (1, 3) },
+              pad[] = { pick (0, 1) * (kernel[0] / 2), 0, pick (0, 1) * (kernel[1] / 2), 0 };
+      TnAttr attrs[] = { tn_attr_ints ("kernel_size", 2, kernel), tn_attr_ints ("strides", 2, stride), tn_attr_string ("pad_mode", "pad"),
+                         tn_attr_ints ("pad", 4, pad) };
+      TnValue *x = add_input (&c, TN_SHAPE (pick (1, 20), 16 * pick (3, 5), pick (3, 9), pick (3, 9)), -1, 1);
+      make_ties (c.tensors[0]);
+      TnValue *y = tn_op (c.graph, "MaxPool", 1, &x, G_N_ELEMENTS (attrs), attrs);
+      if (round % 3 > 0)
+        {
+          TnTensor *pooled;
+          finish (&c, y);
+          run (&c, NULL, 1, &pooled);
+          TnShape small = y->shape, large = x->shape;
+          Case grad = { 0 };
+          TnValue *in[] = { add_input (&grad, large, -1, 1), add_input (&grad, small, -1, 1), add_input (&grad, small, -1, 1) };
+          memcpy (tn_tensor_data (grad.tensors[0]), tn_tensor_data (c.tensors[0]), tn_tensor_bytes (c.tensors[0]));
+          memcpy (tn_tensor_data (grad.tensors[1]), tn_tensor_data (pooled), tn_tensor_bytes (pooled));
+          finish (&grad, tn_op (grad.graph, round % 3 == 1 ? "MaxPoolGrad" : "FusedMaxPoolReluGrad", 3, in, G_N_ELEMENTS (attrs), attrs));
+          g_assert_true (check (&grad, "blocked", 1e-6));
+          clear (&grad);
+          tn_tensor_unref (pooled);
+        }
+      else
+        {
+          finish (&c, y);
+          g_assert_true (check (&c, "blocked", 0));
+        }
+      clear (&c);
+    }
+}
+
 /* ---- modes ---- */
 
 /* conv - norm - relu - conv - norm - add - relu, loss = sum of y * weights, and its gradients, in both modes. */
@@ -408,6 +456,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/wide/a-row-does-not-depend-on-others", test_rows_alone);
   g_test_add_data_func ("/device/wide/BatchNorm-agrees-with-plain", "BatchNorm", test_norm);
   g_test_add_data_func ("/device/wide/BatchNormGrad-agrees-with-plain", "BatchNormGrad", test_norm);
+  g_test_add_func ("/device/wide/MaxPool-and-its-gradients-agree-with-plain", test_max_pool);
   g_test_add_func ("/device/wide/both-modes-give-the-same-bits", test_residual_modes);
   int status = g_test_run ();
   g_rand_free (rng);

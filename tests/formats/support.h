@@ -2,6 +2,7 @@
 #pragma once
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What the tests of readers share: folders, and damage. */
@@ -55,7 +56,11 @@ remove_folder (const char *folder)
 static inline void
 write_bytes (const char *path, const void *data, size_t n)
 {
-  g_assert_true (g_file_set_contents_full (path, data, (gssize) n, G_FILE_SET_CONTENTS_NONE, 0644, NULL));
+  /* Not g_file_set_contents_full(): without CONSISTENT it leaves the end of a longer file that was there before. */
+  FILE *file = fopen (path, "wb");
+  g_assert_nonnull (file);
+  g_assert_cmpint (fwrite (data, 1, n, file), ==, n);
+  g_assert_cmpint (fclose (file), ==, 0);
 }
 
 /** Reads @path as far as the reader goes. TRUE: a success; FALSE: @error is set. The reader asserts itself that what it got is

@@ -66,6 +66,7 @@ test_refusals (void)
   g_clear_error (&error);
   write_bytes (path, data, n - 1);
   g_assert_cmpint (tn_cifar_probe (path, &error), ==, 0);
+  g_test_message ("%s", error->message);
   g_assert_nonnull (strstr (error->message, "3073"));
   g_clear_error (&error);
   write_bytes (path, "\x80\x02pickle", 8);

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "device/cpu/kernels.h"
 
-static const TnCpuKernel *const families[] = { tn_cpu_kernels_wide, tn_cpu_kernels_norm, tn_cpu_kernels_lanes, tn_cpu_kernels_flat,
-                                               tn_cpu_kernels_optimizer };
+static const TnCpuKernel *const families[] = { tn_cpu_kernels_wide, tn_cpu_kernels_norm, tn_cpu_kernels_blocked, tn_cpu_kernels_lanes,
+                                               tn_cpu_kernels_flat, tn_cpu_kernels_optimizer };
 
 static GHashTable *by_op; /* name -> GPtrArray of TnCpuKernel in order of preference */
 

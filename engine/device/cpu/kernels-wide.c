@@ -13,7 +13,8 @@
  * gradient is cut by output channels, each task sums the whole batch. */
 
 #define IMAGE_GROUPS 16 /* tasks of a convolution, about */
-#define GRADIENT_TASKS 8
+#define GRADIENT_OUTPUTS 16 /* channels of a weight gradient's task: more fall out of the cache (measured) */
+#define SEVERAL_TASKS 8
 
 /* The convolution inside a fused node, so that ops/conv.c resolves its geometry. */
 static void
@@ -69,11 +70,8 @@ static void
 cut_outputs (Wide *wide, int block)
 {
   const TnConv2dGeometry *g = &wide->g;
-  int64_t blocks = g->o / block, tasks = MIN (GRADIENT_TASKS, blocks);
-  while (blocks % tasks != 0)
-    tasks++;
-  wide->n_chunks = tasks;
-  wide->chunk = g->o / tasks;
+  wide->chunk = g->o % GRADIENT_OUTPUTS == 0 && g->o / GRADIENT_OUTPUTS >= SEVERAL_TASKS ? GRADIENT_OUTPUTS : block;
+  wide->n_chunks = g->o / wide->chunk;
   wide->dy_bytes = aligned ((size_t) (g->n * wide->chunk * g->oh * g->ow) * sizeof (float));
   wide->dw_bytes = aligned ((size_t) (wide->chunk * g->c * g->kh * g->kw) * sizeof (float));
 }

@@ -91,6 +91,7 @@ extern const TnCpuKernel tn_cpu_kernels_lanes[];
 extern const TnCpuKernel tn_cpu_kernels_flat[];
 extern const TnCpuKernel tn_cpu_kernels_wide[];
 extern const TnCpuKernel tn_cpu_kernels_norm[];
+extern const TnCpuKernel tn_cpu_kernels_blocked[];
 extern const TnCpuKernel tn_cpu_kernels_optimizer[];
 
 /* What conversions know of the value they convert (data of their calls). */
