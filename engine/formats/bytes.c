@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -12,6 +13,21 @@
 
 /* Deflate cannot do better than 1032:1 (zlib's technical notes), so a small file cannot make us allocate much. */
 #define DEFLATE_MAX_RATIO 1032u
+#define HUGE_PAGE ((size_t) 2 << 20)
+
+/* Memory for @n bytes, to be given back with free(). Most of the time it takes to read 47 MB of pictures goes into the faults of
+ * their 4 KiB pages (47 ms against 10 ms with huge ones). */
+static void *
+allocate (size_t n)
+{
+  void *data = NULL;
+  if (n < 2 * HUGE_PAGE)
+    return malloc (MAX (n, 1));
+  if (posix_memalign (&data, HUGE_PAGE, n) != 0)
+    return NULL;
+  madvise (data, n, MADV_HUGEPAGE);
+  return data;
+}
 
 void
 tn_swap_bytes (void *data, size_t size, size_t n)
@@ -98,7 +114,7 @@ tn_file_read (const char *path, uint64_t max_bytes, GError **error)
       close (fd);
       return NULL;
     }
-  void *data = malloc (MAX (size, 1));
+  void *data = allocate ((size_t) size);
   if (!data)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the %" G_GUINT64_FORMAT " bytes of “%s”."), size,
@@ -209,7 +225,7 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
     }
   /* One byte more than expected shows whether there is more. */
   size_t capacity = known ? (size_t) expected + 1 : MIN ((size_t) MIN (bound, max_bytes) + 1, MAX (n * 4, 4096));
-  uint8_t *out = malloc (capacity);
+  uint8_t *out = allocate (capacity);
   z_stream z = { 0 };
   if (!out || inflateInit2 (&z, 15 + 16) != Z_OK)
     {

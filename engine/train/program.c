@@ -1,70 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/program.h"
+#include "train/program-private.h"
 #include "base/error.h"
-#include "device/cpu/eager.h"
-#include "device/cpu/plan.h"
-#include "formats/safetensors.h"
 #include "ir/passes.h"
-#include "nn/initializer.h"
-#include "train/graph-save.h"
 #include "train/memory-limit.h"
-#include "train/program-graph.h"
-#include <cblas.h>
-#include <dnnl.h>
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* A graph made ready for one batch size. */
-typedef struct
-{
-  int64_t rows;
-  gboolean training;
-  TnGraph *built; /* as the model made it: what PYNATIVE runs */
-  TnPlan *plan;   /* of the graph that the passes made of it */
-  void **state;   /* addresses by graph parameter */
-  int n_inputs;
-  int x, labels, lr, step; /* input places; -1: none */
-} Compiled;
-
-struct _TnProgram
-{
-  TnProgramRecipe recipe;
-  uint64_t seed;
-  TnCpuTarget target;
-  TnPool *pool;
-  TnMode mode;
-  GArray *state; /* TnStateEntry */
-  GHashTable *state_by_name; /* name -> index + 1 */
-  GPtrArray *compiled;
-  char *memory; /* one arena for all plans, as large as the largest needs */
-  size_t memory_bytes;
-  TnMemoryForecast forecast;
-  const TnSpanHook *hook;
-  char *weights_report; /* of init.from; NULL: not set */
-
-  /* the step at hand: between forward_backward and update */
-  Compiled *current;
-  const void *inputs[4];
-  float lr;
-  int64_t step_number; /* from 1, as optimizers count */
-  TnEager *eager;
-  TnEagerCache *eager_cache;
-};
 
 /* ---- compiling ---- */
 
 static void
 free_compiled (gpointer data)
 {
-  Compiled *compiled = data;
+  TnCompiled *compiled = data;
   tn_graph_unref (compiled->built);
   tn_plan_unref (compiled->plan);
   g_free (compiled->state);
   g_free (compiled);
 }
 
-static gboolean
-has_kernel (const TnNode *fused, gpointer data)
+gboolean
+tn_program_has_kernel (const TnNode *fused, gpointer data)
 {
   return tn_cpu_kernel_find (fused, data) != NULL;
 }
@@ -78,16 +33,16 @@ find_input (const TnGraph *graph, const char *name)
   return -1;
 }
 
-static Compiled *
+static TnCompiled *
 compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
 {
-  Compiled *compiled = g_new0 (Compiled, 1);
+  TnCompiled *compiled = g_new0 (TnCompiled, 1);
   compiled->rows = rows;
   compiled->training = training;
   compiled->built = training ? tn_program_training_graph (&self->recipe, rows, error) : tn_program_evaluation_graph (&self->recipe, rows, error);
   if (compiled->built != NULL)
     {
-      g_autoptr (TnGraph) graph = tn_passes_run (compiled->built, has_kernel, &self->target, NULL, NULL, error);
+      g_autoptr (TnGraph) graph = tn_passes_run (compiled->built, tn_program_has_kernel, &self->target, NULL, NULL, error);
       compiled->plan = graph != NULL ? tn_plan_new (graph, &self->target, error) : NULL;
     }
   if (compiled->plan == NULL)
@@ -104,7 +59,7 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
 
 /* Addresses of the state for the plan's parameters; memory for its values. */
 static gboolean
-attach (TnProgram *self, Compiled *compiled, GError **error)
+attach (TnProgram *self, TnCompiled *compiled, GError **error)
 {
   const TnGraph *graph = tn_plan_graph (compiled->plan);
   compiled->state = g_new0 (void *, tn_graph_n_parameters (graph) + 1);
@@ -133,22 +88,22 @@ attach (TnProgram *self, Compiled *compiled, GError **error)
   return TRUE;
 }
 
-static Compiled *
+static TnCompiled *
 find_compiled (const TnProgram *self, int64_t rows, gboolean training)
 {
   for (guint i = 0; i < self->compiled->len; i++)
     {
-      Compiled *compiled = self->compiled->pdata[i];
+      TnCompiled *compiled = self->compiled->pdata[i];
       if (compiled->rows == rows && compiled->training == training)
         return compiled;
     }
   return NULL;
 }
 
-static Compiled *
-get_compiled (TnProgram *self, int64_t rows, gboolean training, GError **error)
+TnCompiled *
+tn_program_compiled (TnProgram *self, int64_t rows, gboolean training, GError **error)
 {
-  Compiled *compiled = find_compiled (self, rows, training);
+  TnCompiled *compiled = find_compiled (self, rows, training);
   if (compiled != NULL)
     return compiled;
   compiled = compile (self, rows, training, error);
@@ -165,7 +120,7 @@ get_compiled (TnProgram *self, int64_t rows, gboolean training, GError **error)
 /* ---- memory ---- */
 
 static void
-forecast_memory (const TnProgram *self, const Compiled *compiled, TnMemoryForecast *out)
+forecast_memory (const TnProgram *self, const TnCompiled *compiled, TnMemoryForecast *out)
 {
   const TnGraph *graph = tn_plan_graph (compiled->plan);
   *out = (TnMemoryForecast){ 0 };
@@ -204,113 +159,6 @@ check_memory (const TnProgram *self, TnSettings *settings, int64_t rows, GError 
   return FALSE;
 }
 
-/* ---- state ---- */
-
-static gboolean
-add_state (TnProgram *self, const TnGraph *graph, GError **error)
-{
-  for (int i = 0; i < tn_graph_n_parameters (graph); i++)
-    {
-      const TnValue *value = tn_graph_parameter (graph, i);
-      if (g_hash_table_contains (self->state_by_name, value->node->name))
-        continue;
-      const TnParameterInfo *info = tn_node_parameter_info (value->node);
-      TnTensor *tensor = tn_tensor_new (value->dtype, value->shape, error);
-      if (tensor == NULL)
-        return FALSE;
-      TnStateEntry entry = { g_strdup (value->node->name), info->role, info->frozen, tensor };
-      g_array_append_val (self->state, entry);
-      g_hash_table_insert (self->state_by_name, (gpointer) entry.name, GINT_TO_POINTER (self->state->len));
-      if (info->init != NULL && !tn_initializer_fill (info->init, entry.name, self->seed, tensor, error))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static void
-clear_state (gpointer data)
-{
-  TnStateEntry *entry = data;
-  g_free ((char *) entry->name);
-  tn_tensor_unref (entry->tensor);
-}
-
-int
-tn_program_n_state (const TnProgram *self)
-{
-  return (int) self->state->len;
-}
-
-const TnStateEntry *
-tn_program_state (const TnProgram *self, int i)
-{
-  return &g_array_index (self->state, TnStateEntry, i);
-}
-
-const TnStateEntry *
-tn_program_find_state (const TnProgram *self, const char *name)
-{
-  int index = GPOINTER_TO_INT (g_hash_table_lookup (self->state_by_name, name));
-  return index > 0 ? tn_program_state (self, index - 1) : NULL;
-}
-
-double
-tn_program_parameter_norm (const TnProgram *self)
-{
-  double total = 0;
-  for (guint i = 0; i < self->state->len; i++)
-    {
-      const TnStateEntry *entry = tn_program_state (self, (int) i);
-      const float *x = tn_tensor_data (entry->tensor);
-      if (entry->role == TN_ROLE_TRAINED && entry->tensor->dtype == TN_DTYPE_F32)
-        for (int64_t k = 0; k < tn_tensor_count (entry->tensor); k++)
-          total += (double) x[k] * (double) x[k];
-    }
-  return sqrt (total);
-}
-
-gboolean
-tn_program_load_weights (TnProgram *self, const char *path, char **report, GError **error)
-{
-  g_autoptr (TnSafetensors) file = tn_safetensors_open (path, error);
-  if (file == NULL)
-    return FALSE;
-  g_autoptr (GString) text = g_string_new (NULL);
-  int n_matched = 0;
-  for (guint i = 0; i < self->state->len; i++)
-    {
-      const TnStateEntry *entry = tn_program_state (self, (int) i);
-      if (entry->role == TN_ROLE_OPTIMIZER)
-        continue;
-      const TnSafetensorsEntry *stored = tn_safetensors_find (file, entry->name);
-      if (stored == NULL || !tn_shape_equal (&stored->shape, &entry->tensor->shape))
-        {
-          g_autofree char *want = tn_shape_to_string (&entry->tensor->shape);
-          g_autofree char *have = stored != NULL ? tn_shape_to_string (&stored->shape) : g_strdup (_ ("not in the file"));
-          g_string_append_printf (text, _ ("kept its own start: %s %s (%s)\n"), entry->name, want, have);
-          continue;
-        }
-      g_autoptr (TnTensor) tensor = tn_safetensors_load (file, entry->name, error);
-      if (tensor == NULL || !tn_tensor_copy (entry->tensor, tensor, error))
-        return FALSE;
-      n_matched++;
-    }
-  for (guint i = 0; i < tn_safetensors_n (file); i++)
-    if (tn_program_find_state (self, tn_safetensors_entry (file, i)->name) == NULL)
-      g_string_append_printf (text, _ ("not used: %s\n"), tn_safetensors_entry (file, i)->name);
-  g_string_prepend (text, "\n");
-  g_autofree char *head = g_strdup_printf (_ ("%d tensors taken from %s"), n_matched, path);
-  g_string_prepend (text, head);
-  if (n_matched == 0)
-    {
-      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("No tensor of %s has the name and shape of a parameter of this model.\n%s"), path, text->str);
-      return FALSE;
-    }
-  if (report != NULL)
-    *report = g_strdup (text->str);
-  return TRUE;
-}
-
 /* ---- making one ---- */
 
 static gboolean
@@ -329,11 +177,11 @@ start (TnProgram *self, TnSettings *settings, GError **error)
     return FALSE;
 
   int64_t rows = tn_settings_get_int (settings, "train.batch");
-  Compiled *compiled = compile (self, rows, TRUE, error);
+  TnCompiled *compiled = compile (self, rows, TRUE, error);
   if (compiled == NULL)
     return FALSE;
   forecast_memory (self, compiled, &self->forecast);
-  if (!check_memory (self, settings, rows, error) || !add_state (self, compiled->built, error) || !attach (self, compiled, error))
+  if (!check_memory (self, settings, rows, error) || !tn_program_add_state (self, compiled->built, error) || !attach (self, compiled, error))
     {
       free_compiled (compiled);
       return FALSE;
@@ -347,7 +195,7 @@ tn_program_new (TnModel *model, TnSettings *settings, GError **error)
 {
   g_autoptr (TnProgram) self = g_new0 (TnProgram, 1);
   self->state = g_array_new (FALSE, TRUE, sizeof (TnStateEntry));
-  g_array_set_clear_func (self->state, clear_state);
+  g_array_set_clear_func (self->state, tn_program_clear_state_entry);
   self->state_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   self->compiled = g_ptr_array_new_with_free_func (free_compiled);
   self->eager_cache = tn_eager_cache_new ();
@@ -386,20 +234,20 @@ tn_program_forecast (const TnProgram *self, TnMemoryForecast *forecast)
 gboolean
 tn_program_prepare (TnProgram *self, int64_t batch, GError **error)
 {
-  return get_compiled (self, batch, TRUE, error) != NULL;
+  return tn_program_compiled (self, batch, TRUE, error) != NULL;
 }
 
 /* ---- steps ---- */
 
-static TnPlanRun
-make_run (TnProgram *self, const Compiled *compiled, int64_t step, int64_t first_sample)
+TnPlanRun
+tn_program_run (TnProgram *self, const TnCompiled *compiled, int64_t step, int64_t first_sample)
 {
   return (TnPlanRun){ .pool = self->pool, .memory = self->memory, .inputs = self->inputs, .state = compiled->state, .seed = self->seed,
                       .step = (uint64_t) step, .first_sample = first_sample, .hook = self->hook };
 }
 
-static void
-set_inputs (TnProgram *self, const Compiled *compiled, const TnProgramBatch *batch)
+void
+tn_program_set_inputs (TnProgram *self, const TnCompiled *compiled, const TnProgramBatch *batch)
 {
   self->inputs[compiled->x] = batch->x;
   if (compiled->labels >= 0)
@@ -411,7 +259,7 @@ set_inputs (TnProgram *self, const Compiled *compiled, const TnProgramBatch *bat
 }
 
 static gboolean
-check_batch (const Compiled *compiled, const TnProgramBatch *batch, GError **error)
+check_batch (const TnCompiled *compiled, const TnProgramBatch *batch, GError **error)
 {
   if (batch->x != NULL && (compiled->labels < 0 || batch->labels != NULL || batch->targets != NULL))
     return TRUE;
@@ -419,8 +267,8 @@ check_batch (const Compiled *compiled, const TnProgramBatch *batch, GError **err
   return FALSE;
 }
 
-static TnEager *
-new_eager (TnProgram *self, const Compiled *compiled, gboolean copy_state, int64_t step, int64_t first_sample)
+TnEager *
+tn_program_new_eager (TnProgram *self, const TnCompiled *compiled, gboolean copy_state, int64_t step, int64_t first_sample)
 {
   TnGraph *graph = compiled->built;
   TnEager *eager = tn_eager_new (graph, &self->target, self->pool, self->eager_cache);
@@ -447,8 +295,8 @@ stop_before_optimizer (const TnNode *node, gpointer data)
   return node == NULL || node->phase != TN_PHASE_OPTIMIZER;
 }
 
-static const void *
-plan_output (const Compiled *compiled, const TnPlanRun *run, const char *name)
+const void *
+tn_program_output (const TnCompiled *compiled, const TnPlanRun *run, const char *name)
 {
   const TnGraph *graph = tn_plan_graph (compiled->plan);
   for (int i = 0; i < tn_graph_n_outputs (graph); i++)
@@ -468,27 +316,27 @@ eager_output (TnProgram *self, const char *name)
 gboolean
 tn_program_forward_backward (TnProgram *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error)
 {
-  Compiled *compiled = get_compiled (self, batch->n, TRUE, error);
+  TnCompiled *compiled = tn_program_compiled (self, batch->n, TRUE, error);
   if (compiled == NULL || !check_batch (compiled, batch, error))
     return FALSE;
   tn_pool_enter_worker ();
   self->current = compiled;
-  set_inputs (self, compiled, batch);
+  tn_program_set_inputs (self, compiled, batch);
   g_clear_pointer (&self->eager, tn_eager_free);
   if (self->mode == TN_MODE_PYNATIVE)
     {
-      self->eager = new_eager (self, compiled, FALSE, step, batch->first_sample);
+      self->eager = tn_program_new_eager (self, compiled, FALSE, step, batch->first_sample);
       tn_eager_set_breakpoint (self->eager, stop_before_optimizer, NULL);
       if (!tn_eager_run (self->eager, error))
         return FALSE;
       *result = (TnStepResult){ eager_output (self, "loss"), eager_output (self, "grad_norm") };
       return TRUE;
     }
-  TnPlanRun run = make_run (self, compiled, step, batch->first_sample);
+  TnPlanRun run = tn_program_run (self, compiled, step, batch->first_sample);
   if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_optimizer_wave (compiled->plan), error))
     return FALSE;
-  const float *norm = plan_output (compiled, &run, "grad_norm");
-  *result = (TnStepResult){ *(const float *) plan_output (compiled, &run, "loss"), norm != NULL ? *norm : 0 };
+  const float *norm = tn_program_output (compiled, &run, "grad_norm");
+  *result = (TnStepResult){ *(const float *) tn_program_output (compiled, &run, "loss"), norm != NULL ? *norm : 0 };
   return TRUE;
 }
 
@@ -508,7 +356,7 @@ tn_program_update (TnProgram *self, double lr, int64_t step, GError **error)
       tn_eager_set_breakpoint (self->eager, NULL, NULL);
       return tn_eager_run (self->eager, error);
     }
-  TnPlanRun run = make_run (self, self->current, step, 0);
+  TnPlanRun run = tn_program_run (self, self->current, step, 0);
   return tn_plan_run (self->current->plan, &run, tn_plan_optimizer_wave (self->current->plan), tn_plan_n_waves (self->current->plan), error);
 }
 
@@ -530,19 +378,19 @@ count_correct (const float *logits, int64_t width, const int32_t *labels, int64_
 gboolean
 tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error)
 {
-  Compiled *compiled = get_compiled (self, batch->n, FALSE, error);
+  TnCompiled *compiled = tn_program_compiled (self, batch->n, FALSE, error);
   if (compiled == NULL || !check_batch (compiled, batch, error))
     return FALSE;
   tn_pool_enter_worker ();
   self->current = NULL;
-  set_inputs (self, compiled, batch);
+  tn_program_set_inputs (self, compiled, batch);
   const float *logits, *loss;
   g_autoptr (TnEager) eager = NULL;
   const TnValue *loss_value = tn_graph_find_output (compiled->built, "loss"), *logits_value = tn_graph_find_output (compiled->built, "logits");
-  TnPlanRun run = make_run (self, compiled, 0, batch->first_sample);
+  TnPlanRun run = tn_program_run (self, compiled, 0, batch->first_sample);
   if (self->mode == TN_MODE_PYNATIVE)
     {
-      eager = new_eager (self, compiled, FALSE, 0, batch->first_sample);
+      eager = tn_program_new_eager (self, compiled, FALSE, 0, batch->first_sample);
       if (!tn_eager_run (eager, error))
         return FALSE;
       logits = tn_tensor_data (tn_eager_value (eager, logits_value, NULL));
@@ -552,8 +400,8 @@ tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult 
     {
       if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_n_waves (compiled->plan), error))
         return FALSE;
-      logits = plan_output (compiled, &run, "logits");
-      loss = plan_output (compiled, &run, "loss");
+      logits = tn_program_output (compiled, &run, "logits");
+      loss = tn_program_output (compiled, &run, "loss");
     }
   int64_t width = tn_shape_count (&logits_value->shape) / MAX (batch->n, 1), n_losses = tn_shape_count (&loss_value->shape);
   *result = (TnEvalResult){ .n = batch->n };
@@ -564,165 +412,4 @@ tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult 
   if (outputs != NULL)
     memcpy (outputs, logits, sizeof (float) * (size_t) (width * batch->n));
   return TRUE;
-}
-
-/* ---- looking inside ---- */
-
-TnTensor *
-tn_program_gradient (TnProgram *self, const char *parameter, GError **error)
-{
-  g_autofree char *name = g_strconcat ("grad:", parameter, NULL);
-  const TnValue *value = self->current != NULL ? tn_graph_find_output (self->current->built, name) : NULL;
-  if (value == NULL)
-    {
-      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no gradient of “%s”: it is frozen, not a parameter, or no step was taken."), parameter);
-      return NULL;
-    }
-  if (self->eager != NULL)
-    {
-      TnTensor *tensor = tn_eager_value (self->eager, value, error);
-      return tensor != NULL ? tn_tensor_cast (tensor, tensor->dtype, error) : NULL;
-    }
-  TnPlanRun run = make_run (self, self->current, 0, 0);
-  return tn_tensor_new_from (value->dtype, value->shape, plan_output (self->current, &run, name));
-}
-
-static gboolean
-is_finite_tensor (const TnTensor *tensor)
-{
-  if (!tn_dtype_is_float (tensor->dtype))
-    return TRUE;
-  for (int64_t i = 0; i < tn_tensor_count (tensor); i++)
-    if (!isfinite (tn_tensor_get (tensor, i)))
-      return FALSE;
-  return TRUE;
-}
-
-char *
-tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t step)
-{
-  Compiled *compiled = get_compiled (self, batch->n, TRUE, NULL);
-  if (compiled == NULL)
-    return NULL;
-  set_inputs (self, compiled, batch);
-  g_autoptr (TnEager) eager = new_eager (self, compiled, TRUE, step, batch->first_sample);
-  for (int id = 0; id < tn_graph_n_nodes (compiled->built); id++)
-    {
-      const TnNode *node = tn_graph_node (compiled->built, id);
-      if (node->phase == TN_PHASE_OPTIMIZER && (node->op->flags & TN_OP_LEAF) == 0)
-        break;
-      for (int i = 0; i < node->n_outputs; i++)
-        {
-          TnTensor *tensor = tn_eager_value (eager, &node->outputs[i], NULL);
-          if (tensor != NULL && !is_finite_tensor (tensor))
-            return g_strdup (node->name);
-        }
-    }
-  return NULL;
-}
-
-const char *
-tn_program_weights_report (const TnProgram *self)
-{
-  return self->weights_report;
-}
-
-void
-tn_program_set_mode (TnProgram *self, TnMode mode)
-{
-  self->mode = mode;
-}
-
-TnMode
-tn_program_mode (const TnProgram *self)
-{
-  return self->mode;
-}
-
-void
-tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook)
-{
-  self->hook = hook;
-}
-
-static const Compiled *
-first_training (const TnProgram *self)
-{
-  for (guint i = 0; i < self->compiled->len; i++)
-    if (((const Compiled *) self->compiled->pdata[i])->training)
-      return self->compiled->pdata[i];
-  return NULL;
-}
-
-int64_t
-tn_program_n_outputs (const TnProgram *self)
-{
-  TnShape shape;
-  int64_t trained, statistics;
-  return tn_model_measure (self->recipe.model, &trained, &statistics, &shape, NULL) ? tn_shape_count (&shape) : 0;
-}
-
-int64_t
-tn_program_n_parameters (const TnProgram *self)
-{
-  int64_t n = 0;
-  for (guint i = 0; i < self->state->len; i++)
-    if (tn_program_state (self, (int) i)->role == TN_ROLE_TRAINED)
-      n += tn_tensor_count (tn_program_state (self, (int) i)->tensor);
-  return n;
-}
-
-/* Dense and convolution products only: what the peers' tables count. */
-double
-tn_program_flops (const TnProgram *self, int64_t batch)
-{
-  static const char *const products[] = { "MatMul", "BatchMatMul", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter" };
-  const Compiled *compiled = first_training (self);
-  double flops = 0;
-  for (int id = 0; id < tn_graph_n_nodes (compiled->built); id++)
-    for (gsize k = 0; k < G_N_ELEMENTS (products); k++)
-      if (tn_node_is (tn_graph_node (compiled->built, id), products[k]))
-        {
-          TnCost cost;
-          tn_node_cost (tn_graph_node (compiled->built, id), &cost);
-          flops += cost.flops;
-        }
-  return flops * (double) batch / (double) compiled->rows;
-}
-
-TnGraph *
-tn_program_graph (TnProgram *self, int64_t batch, gboolean optimized, GError **error)
-{
-  Compiled *compiled = get_compiled (self, batch, TRUE, error);
-  if (compiled == NULL)
-    return NULL;
-  return tn_graph_ref (optimized ? tn_plan_graph (compiled->plan) : compiled->built);
-}
-
-gboolean
-tn_program_save_graphs (TnProgram *self, int64_t batch, const char *folder, GError **error)
-{
-  Compiled *compiled = get_compiled (self, batch, TRUE, error);
-  return compiled != NULL && tn_graph_save_stages (compiled->built, has_kernel, &self->target, folder, error);
-}
-
-TnPlan *
-tn_program_plan (TnProgram *self, int64_t batch, GError **error)
-{
-  Compiled *compiled = get_compiled (self, batch, TRUE, error);
-  return compiled != NULL ? compiled->plan : NULL;
-}
-
-char *
-tn_program_build_facts (const TnProgram *self)
-{
-  const dnnl_version_t *dnnl = dnnl_version ();
-  return g_strdup_printf ("isa=%s openblas=%s onednn=%d.%d.%d", tn_isa_name (self->target.isa), openblas_get_corename (), dnnl->major, dnnl->minor,
-                          dnnl->patch);
-}
-
-int
-tn_program_n_threads (const TnProgram *self)
-{
-  return tn_pool_n_threads (self->pool);
 }

@@ -578,6 +578,22 @@ test_exp (void)
 }
 
 static void
+test_sum_of_squares (void)
+{
+  for (int i = 0; i < 20; i++)
+    {
+      size_t n = pick (1, 5000); /* stretches of 1024 */
+      float *x = random_floats (n);
+      double sum = 0;
+      for (size_t j = 0; j < n; j++)
+        sum += (double) x[j] * x[j];
+      for (int l = 0; l < n_levels; l++)
+        assert_near (levels[l]->sum_of_squares (x, n), sum, 1e-6, "sum of squares");
+      free (x);
+    }
+}
+
+static void
 test_flat (void)
 {
   for (int i = 0; i < 20; i++)
@@ -676,6 +692,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/lanes/softmax-cross-entropy-equals-double", test_loss);
   g_test_add_func ("/device/lanes/exp-within-2-ulp", test_exp);
   g_test_add_func ("/device/lanes/flat-operations-equal-double", test_flat);
+  g_test_add_func ("/device/lanes/sum-of-squares-equals-double", test_sum_of_squares);
   g_test_add_func ("/device/lanes/bias-by-channel", test_bias_add);
   int result = g_test_run ();
   g_rand_free (rng);

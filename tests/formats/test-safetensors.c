@@ -108,7 +108,7 @@ test_bad_files (void)
   static const char *const files[][2] = {
     { "bad_header_longer_than_file.safetensors", "longer than the file" }, { "bad_header_not_json.safetensors", "not a JSON object" },
     /* "v", which comes first, is called F32 [4] over 24 bytes, and "w" lies on the same bytes. */
-    { "bad_overlap_and_size_mismatch.safetensors", "“v”: it has 24 bytes, not what F32 [4] needs" },
+    { "bad_overlap_and_size_mismatch.safetensors", "“v”: it has 24 bytes, not what F32 (4) needs" },
     { "bad_truncated.safetensors", "“w”" },
     { "bad_zero_bytes.safetensors", "too short" },                         { "bad_runs_code.pt", "zip" },
   };

@@ -40,36 +40,12 @@ match_norm (const TnNode *node, const TnCpuTarget *target)
   return TRUE;
 }
 
-/* Sum of squares: sixteen float sums over stretches of 1024 elements, each stretch then added in double. */
-static double
-sum_of_squares (const float *x, size_t n)
-{
-  double total = 0;
-  while (n > 0)
-    {
-      size_t stretch = MIN (n, (size_t) 1024), i = 0;
-      float sums[16] = { 0 };
-      for (; i + 16 <= stretch; i += 16)
-        for (int k = 0; k < 16; k++)
-          sums[k] += x[i + k] * x[i + k];
-      for (int k = 0; i < stretch; i++, k++)
-        sums[k] += x[i] * x[i];
-      double part = 0;
-      for (int k = 0; k < 16; k++)
-        part += (double) sums[k];
-      total += part;
-      x += stretch;
-      n -= stretch;
-    }
-  return total;
-}
-
 static void
 run_norm (const TnCpuCall *call)
 {
   double total = 0;
   for (int i = 0; i < call->node->n_inputs; i++)
-    total += sum_of_squares (call->in[i], (size_t) tn_shape_count (&call->node->inputs[i]->shape));
+    total += call->target->lanes->sum_of_squares (call->in[i], (size_t) tn_shape_count (&call->node->inputs[i]->shape));
   *(float *) call->out[0] = (float) sqrt (total);
 }
 

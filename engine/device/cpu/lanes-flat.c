@@ -149,6 +149,34 @@ ISA (tn_lanes_sum) (const float *x, size_t n)
   return v_sum (((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])));
 }
 
+/* Eight chains over a stretch that leaves them short; stretches are added in double. */
+#define SQUARES_STRETCH 1024
+
+double
+ISA (tn_lanes_sum_of_squares) (const float *x, size_t n)
+{
+  double total = 0;
+  for (size_t from = 0; from < n; from += SQUARES_STRETCH)
+    {
+      const float *part = x + from;
+      size_t length = MIN (n - from, (size_t) SQUARES_STRETCH), whole = length / (8 * LW) * (8 * LW);
+      V sum[8];
+      UNROLL for (int i = 0; i < 8; i++) sum[i] = (V){ 0 };
+      for (size_t at = 0; at < whole; at += 8 * LW)
+        UNROLL for (int i = 0; i < 8; i++)
+          {
+            const V value = v_loadu (part + at + i * LW);
+            sum[i] = v_fma (value, value, sum[i]);
+          }
+      FLAT (length - whole, {
+        const V value = GET (part + whole);
+        sum[0] = v_fma (value, value, sum[0]);
+      });
+      total += (double) v_sum (((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])));
+    }
+  return total;
+}
+
 void
 ISA (tn_lanes_triad) (float factor, const float *a, const float *b, float *y, size_t n)
 {

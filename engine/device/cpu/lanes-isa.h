@@ -42,6 +42,7 @@ void ISA (tn_lanes_momentum) (const TnLanesMomentum *setting, float *w, float *v
 void ISA (tn_lanes_sgd) (float learning_rate, float weight_decay, float *w, const float *grad, size_t n);
 void ISA (tn_lanes_adam) (const TnLanesAdam *setting, float *w, float *m, float *v, const float *grad, size_t n);
 float ISA (tn_lanes_sum) (const float *x, size_t n);
+double ISA (tn_lanes_sum_of_squares) (const float *x, size_t n);
 void ISA (tn_lanes_triad) (float factor, const float *a, const float *b, float *y, size_t n);
 void ISA (tn_lanes_exp) (const float *x, float *y, size_t n);
 

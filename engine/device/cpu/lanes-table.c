@@ -28,6 +28,7 @@ const TnLanesKernels ISA (tn_lanes_table) = {
   .momentum = ISA (tn_lanes_momentum),
   .sgd = ISA (tn_lanes_sgd),
   .adam = ISA (tn_lanes_adam),
+  .sum_of_squares = ISA (tn_lanes_sum_of_squares),
   .pack = ISA (tn_lanes_pack),
   .unpack = ISA (tn_lanes_unpack),
   .softmax_cross_entropy = ISA (tn_lanes_softmax_cross_entropy),

@@ -189,6 +189,9 @@ struct _TnLanesKernels
   /** y = exp (x) to about 1 ulp, the same bits wherever the element lies; 0 below -87.33. */
   void (*exp) (const float *x, float *y, size_t n);
 
+  /** Sum of x², by lane over stretches of a fixed length, then over the lanes in a fixed tree; stretches in double. */
+  double (*sum_of_squares) (const float *x, size_t n);
+
   /* --- for peak.h --- */
 
   /** Runs about @rounds * 1024 multiply-adds of vectors in registers; returns the floating-point operations done. */

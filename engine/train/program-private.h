@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "device/cpu/eager.h"
+#include "train/program-graph.h"
+#include "train/program.h"
+
+/* What program.c (compiling and steps), program-state.c and program-inspect.c share. */
+
+/* A graph made ready for one batch size. */
+typedef struct
+{
+  int64_t rows;
+  gboolean training;
+  TnGraph *built; /* as the model made it: what PYNATIVE runs */
+  TnPlan *plan;   /* of the graph that the passes made of it */
+  void **state;   /* addresses by graph parameter */
+  int n_inputs;
+  int x, labels, lr, step; /* input places; -1: none */
+} TnCompiled;
+
+struct _TnProgram
+{
+  TnProgramRecipe recipe;
+  uint64_t seed;
+  TnCpuTarget target;
+  TnPool *pool;
+  TnMode mode;
+  GArray *state; /* TnStateEntry */
+  GHashTable *state_by_name; /* name -> index + 1 */
+  GPtrArray *compiled;
+  char *memory; /* one arena for all plans, as large as the largest needs */
+  size_t memory_bytes;
+  TnMemoryForecast forecast;
+  const TnSpanHook *hook;
+  char *weights_report; /* of init.from; NULL: not set */
+
+  /* the step at hand: between forward_backward and update */
+  TnCompiled *current;
+  const void *inputs[4];
+  float lr;
+  int64_t step_number; /* from 1, as optimizers count */
+  TnEager *eager;
+  TnEagerCache *eager_cache;
+};
+
+/** The graph and plan for @rows, made when first asked for. */
+TnCompiled *tn_program_compiled (TnProgram *self, int64_t rows, gboolean training, GError **error);
+gboolean tn_program_has_kernel (const TnNode *fused, gpointer target);
+/** Makes and initialises what @graph's parameters need and is not there yet. */
+gboolean tn_program_add_state (TnProgram *self, const TnGraph *graph, GError **error);
+/** Frees what a TnStateEntry holds. */
+void tn_program_clear_state_entry (gpointer entry);
+TnPlanRun tn_program_run (TnProgram *self, const TnCompiled *compiled, int64_t step, int64_t first_sample);
+void tn_program_set_inputs (TnProgram *self, const TnCompiled *compiled, const TnProgramBatch *batch);
+/** @copy_state: work on copies, so that nothing of the program changes. */
+TnEager *tn_program_new_eager (TnProgram *self, const TnCompiled *compiled, gboolean copy_state, int64_t step, int64_t first_sample);
+/** A graph output of that name in the run's memory; NULL if there is none. */
+const void *tn_program_output (const TnCompiled *compiled, const TnPlanRun *run, const char *name);

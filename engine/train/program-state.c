@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/program-private.h"
+#include "base/error.h"
+#include "formats/safetensors.h"
+#include "nn/initializer.h"
+#include <math.h>
+
+gboolean
+tn_program_add_state (TnProgram *self, const TnGraph *graph, GError **error)
+{
+  for (int i = 0; i < tn_graph_n_parameters (graph); i++)
+    {
+      const TnValue *value = tn_graph_parameter (graph, i);
+      if (g_hash_table_contains (self->state_by_name, value->node->name))
+        continue;
+      const TnParameterInfo *info = tn_node_parameter_info (value->node);
+      TnTensor *tensor = tn_tensor_new (value->dtype, value->shape, error);
+      if (tensor == NULL)
+        return FALSE;
+      TnStateEntry entry = { g_strdup (value->node->name), info->role, info->frozen, tensor };
+      g_array_append_val (self->state, entry);
+      g_hash_table_insert (self->state_by_name, (gpointer) entry.name, GINT_TO_POINTER (self->state->len));
+      if (info->init != NULL && !tn_initializer_fill (info->init, entry.name, self->seed, tensor, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+void
+tn_program_clear_state_entry (gpointer data)
+{
+  TnStateEntry *entry = data;
+  g_free ((char *) entry->name);
+  tn_tensor_unref (entry->tensor);
+}
+
+int
+tn_program_n_state (const TnProgram *self)
+{
+  return (int) self->state->len;
+}
+
+const TnStateEntry *
+tn_program_state (const TnProgram *self, int i)
+{
+  return &g_array_index (self->state, TnStateEntry, i);
+}
+
+const TnStateEntry *
+tn_program_find_state (const TnProgram *self, const char *name)
+{
+  int index = GPOINTER_TO_INT (g_hash_table_lookup (self->state_by_name, name));
+  return index > 0 ? tn_program_state (self, index - 1) : NULL;
+}
+
+double
+tn_program_parameter_norm (const TnProgram *self)
+{
+  double total = 0;
+  for (guint i = 0; i < self->state->len; i++)
+    {
+      const TnStateEntry *entry = tn_program_state (self, (int) i);
+      const float *x = tn_tensor_data (entry->tensor);
+      if (entry->role == TN_ROLE_TRAINED && entry->tensor->dtype == TN_DTYPE_F32)
+        for (int64_t k = 0; k < tn_tensor_count (entry->tensor); k++)
+          total += (double) x[k] * (double) x[k];
+    }
+  return sqrt (total);
+}
+
+gboolean
+tn_program_load_weights (TnProgram *self, const char *path, char **report, GError **error)
+{
+  g_autoptr (TnSafetensors) file = tn_safetensors_open (path, error);
+  if (file == NULL)
+    return FALSE;
+  g_autoptr (GString) text = g_string_new (NULL);
+  int n_matched = 0;
+  for (guint i = 0; i < self->state->len; i++)
+    {
+      const TnStateEntry *entry = tn_program_state (self, (int) i);
+      if (entry->role == TN_ROLE_OPTIMIZER)
+        continue;
+      const TnSafetensorsEntry *stored = tn_safetensors_find (file, entry->name);
+      if (stored == NULL || !tn_shape_equal (&stored->shape, &entry->tensor->shape))
+        {
+          g_autofree char *want = tn_shape_to_string (&entry->tensor->shape);
+          g_autofree char *have = stored != NULL ? tn_shape_to_string (&stored->shape) : g_strdup (_ ("not in the file"));
+          g_string_append_printf (text, _ ("kept its own start: %s %s (%s)\n"), entry->name, want, have);
+          continue;
+        }
+      g_autoptr (TnTensor) tensor = tn_safetensors_load (file, entry->name, error);
+      if (tensor == NULL || !tn_tensor_copy (entry->tensor, tensor, error))
+        return FALSE;
+      n_matched++;
+    }
+  for (guint i = 0; i < tn_safetensors_n (file); i++)
+    if (tn_program_find_state (self, tn_safetensors_entry (file, i)->name) == NULL)
+      g_string_append_printf (text, _ ("not used: %s\n"), tn_safetensors_entry (file, i)->name);
+  g_string_prepend (text, "\n");
+  g_autofree char *head = g_strdup_printf (_ ("%d tensors taken from %s"), n_matched, path);
+  g_string_prepend (text, head);
+  if (n_matched == 0)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("No tensor of %s has the name and shape of a parameter of this model.\n%s"), path, text->str);
+      return FALSE;
+    }
+  if (report != NULL)
+    *report = g_strdup (text->str);
+  return TRUE;
+}
