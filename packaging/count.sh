@@ -3,6 +3,7 @@
 
 run_tests() {
   folder=$1; shift
+  echo "Testing in $folder ..." >&2
   meson test -C "$folder" --print-errorlogs "$@" >"$folder/check.log" 2>&1
   status=$?
   grep -E '^ *[0-9]+/[0-9]+ |^Summary|^not ok|^# compared' "$folder/check.log" | grep -vE ' OK ' || true

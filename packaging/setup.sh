@@ -47,11 +47,13 @@ configure() {
   if [ -f "$folder/build.ninja" ]; then
     [ $# -eq 0 ] || meson configure "$folder" "$@" >/dev/null || return 1
   else
+    say "Configuring $folder ..."
     meson setup "$folder" "$root" "$@" >"$folder.log" 2>&1 || { cat "$folder.log" >&2; return 1; }
     rm -f "$folder.log"
   fi
 }
 
 build() {
+  if ! ninja -C "$1" -n 2>/dev/null | grep -q 'no work to do'; then say "Building in $1 (the first time takes some minutes) ..."; fi
   ninja -C "$1" ${2:+"$2"} >"$1/build.log" 2>&1 || { tail -n 40 "$1/build.log" >&2; return 1; }
 }

@@ -322,11 +322,13 @@ tn_loader_seek (TnLoader *self, int64_t epoch, int64_t step_in_epoch)
   g_return_if_fail (epoch >= 0 && step_in_epoch >= 0 && step_in_epoch <= self->steps_per_epoch);
   end_thread (self);
   g_return_if_fail (self->n_taken == self->n_released);
+  pthread_mutex_lock (&self->lock);
   /* The end of an epoch is the beginning of the next. */
   self->take_next = step_in_epoch == self->steps_per_epoch ? (Place){ epoch + 1, 0 } : (Place){ epoch, step_in_epoch };
   self->make_next = self->take_next;
   self->n_made = self->n_taken = self->n_released = 0;
   self->stop = self->ended = FALSE;
+  pthread_mutex_unlock (&self->lock);
   /* Without a thread (none asked for, or none to be had) batches are made when they are taken. */
   if (self->options.prefetch > 0)
     start_thread (self);

@@ -55,10 +55,28 @@ check_fit (TnInput *self, TnModel *model, GError **error)
   for (int d = 0; d < input->shape.n_dims; d++)
     g_string_append_printf (want, "%s%" G_GINT64_FORMAT, d > 0 ? " x " : "", input->shape.dims[d]);
   g_set_error (error, TN_ERROR, TN_ERROR_SHAPE,
-               _("“%s” has %s; model “%s” takes samples of %s (with %d pixels of padding on each side). Choose other data, or change the "
-                 "model's input or data.pad."),
-               self->dataset->source, self->dataset->description, tn_model_name (model), want->str, pad);
+               _("“%s” has %s; model “%s” takes samples of %s, or without the %d pixels of padding on each side that it adds itself. Choose "
+                 "other data, or change the model's input or data.pad."),
+               self->dataset->source, self->dataset->description, tn_model_name (model), want->str, tn_model_input (model)->pad);
   return FALSE;
+}
+
+/* Pictures that came without their one channel get it. */
+static void
+add_channel (TnDataset *dataset, const TnModelInput *input)
+{
+  TnShape *sample = &dataset->sample_shape;
+  if (sample->n_dims == 2 && input->shape.n_dims == 3 && input->shape.dims[0] == 1)
+    *sample = TN_SHAPE (1, sample->dims[0], sample->dims[1]);
+}
+
+/* What the model pads, unless the samples have its whole shape already. */
+static int
+own_padding (const TnDataset *dataset, const TnModelInput *input)
+{
+  if (dataset->sample_shape.n_dims != 3 || tn_shape_equal (&dataset->sample_shape, &input->shape))
+    return 0;
+  return input->pad;
 }
 
 static TnInput *
@@ -71,6 +89,7 @@ input_new (TnDataset *dataset, const char *rule, const TnSettings *settings, TnM
     return NULL;
 
   const TnModelInput *input = tn_model_input (model);
+  add_channel (self->dataset, input);
   int64_t pad = tn_settings_get_int (settings, "data.pad");
   TnLoaderOptions *options = &self->options;
   options->batch_size = (int) tn_settings_get_int (settings, "train.batch");
@@ -78,7 +97,7 @@ input_new (TnDataset *dataset, const char *rule, const TnSettings *settings, TnM
   options->seed = (uint64_t) tn_settings_get_int (settings, "train.seed");
   options->drop_last = tn_settings_get_bool (settings, "data.drop_last");
   options->prefetch = (int) tn_settings_get_int (settings, "data.prefetch");
-  options->pad = pad >= 0 ? (int) pad : self->dataset->sample_shape.n_dims == 3 ? input->pad : 0;
+  options->pad = pad >= 0 ? (int) pad : own_padding (self->dataset, input);
   set_normalisation (options, settings, input, own_normalisation);
   if (!check_fit (self, model, error))
     return NULL;

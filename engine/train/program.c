@@ -52,6 +52,7 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
     }
   compiled->x = find_input (compiled->built, "x");
   compiled->labels = MAX (find_input (compiled->built, "labels"), find_input (compiled->built, "targets"));
+  compiled->classes = find_input (compiled->built, "labels") >= 0;
   compiled->lr = find_input (compiled->built, "lr");
   compiled->step = find_input (compiled->built, "step");
   return compiled;
@@ -161,6 +162,31 @@ check_memory (const TnProgram *self, TnSettings *settings, int64_t rows, GError 
 
 /* ---- making one ---- */
 
+/* A pattern that freezes nothing is a mistake that would cost a run. */
+static gboolean
+check_freeze (const TnProgram *self, const char *patterns, GError **error)
+{
+  g_auto (GStrv) list = g_strsplit_set (patterns, ", ", -1);
+  for (char **pattern = list; *pattern != NULL; pattern++)
+    {
+      gboolean found = **pattern == '\0';
+      g_autoptr (GString) names = g_string_new (NULL);
+      for (guint i = 0; i < self->state->len && !found; i++)
+        {
+          const TnStateEntry *entry = tn_program_state (self, (int) i);
+          found = entry->role == TN_ROLE_TRAINED && g_pattern_match_simple (*pattern, entry->name);
+          if (entry->role == TN_ROLE_TRAINED && names->len < 300)
+            g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", entry->name);
+        }
+      if (!found)
+        {
+          g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("train.freeze: “%s” matches no parameter. There are: %s."), *pattern, names->str);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 static gboolean
 start (TnProgram *self, TnSettings *settings, GError **error)
 {
@@ -186,6 +212,8 @@ start (TnProgram *self, TnSettings *settings, GError **error)
       free_compiled (compiled);
       return FALSE;
     }
+  if (!check_freeze (self, tn_settings_get_string (settings, "train.freeze"), error))
+    return FALSE;
   const char *weights = tn_settings_get_string (settings, "init.from");
   return weights == NULL || *weights == '\0' || tn_program_load_weights (self, weights, &self->weights_report, error);
 }
@@ -251,7 +279,7 @@ tn_program_set_inputs (TnProgram *self, const TnCompiled *compiled, const TnProg
 {
   self->inputs[compiled->x] = batch->x;
   if (compiled->labels >= 0)
-    self->inputs[compiled->labels] = batch->labels != NULL ? (const void *) batch->labels : (const void *) batch->targets;
+    self->inputs[compiled->labels] = compiled->classes ? (const void *) batch->labels : (const void *) batch->targets;
   if (compiled->lr >= 0)
     self->inputs[compiled->lr] = &self->lr;
   if (compiled->step >= 0)
@@ -261,9 +289,11 @@ tn_program_set_inputs (TnProgram *self, const TnCompiled *compiled, const TnProg
 static gboolean
 check_batch (const TnCompiled *compiled, const TnProgramBatch *batch, GError **error)
 {
-  if (batch->x != NULL && (compiled->labels < 0 || batch->labels != NULL || batch->targets != NULL))
+  if (batch->x != NULL && (compiled->classes ? batch->labels != NULL : batch->targets != NULL))
     return TRUE;
-  g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("The batch has no labels, which this loss needs."));
+  g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+               compiled->classes ? _ ("This loss needs classes as labels, the batch has none: choose train.loss = mse or l1 for target values.")
+                                 : _ ("This loss needs target values, the batch has none: choose train.loss = softmax_cross_entropy for classes."));
   return FALSE;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/rate.h"
+#include "base/error.h"
 
 static TnSchedule *
 new_cosine (const TnSettings *settings, double rate, int64_t total_steps, GError **error)
@@ -31,7 +32,12 @@ new_without_warmup (const TnSettings *settings, int64_t total_steps, GError **er
 TnSchedule *
 tn_rate_schedule_new (const TnSettings *settings, int64_t total_steps, GError **error)
 {
-  TnSchedule *schedule = new_without_warmup (settings, total_steps, error);
   int64_t warmup = tn_settings_get_int (settings, "schedule.warmup_steps");
+  if (tn_settings_enum_is (settings, "schedule.kind", "warmup") && warmup < 1)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("schedule.kind = warmup needs schedule.warmup_steps of at least 1."));
+      return NULL;
+    }
+  TnSchedule *schedule = new_without_warmup (settings, total_steps, error);
   return schedule != NULL && warmup > 0 ? tn_schedule_warmup (schedule, warmup) : schedule;
 }

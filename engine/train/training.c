@@ -128,6 +128,15 @@ static gboolean
 check_classes (TnTraining *self, GError **error)
 {
   const TnDataset *dataset = self->input->dataset;
+  gboolean by_class = tn_settings_enum_is (self->settings, "train.loss", "softmax_cross_entropy");
+  if (by_class != (dataset->labels != NULL))
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+                   by_class ? _("“%s” has target values and no classes: choose train.loss = mse, l1 or bce.")
+                            : _("“%s” has classes and no target values: choose train.loss = softmax_cross_entropy."),
+                   dataset->source);
+      return FALSE;
+    }
   gint64 outputs = tn_program_n_outputs (self->program);
   gint64 needed = dataset->labels != NULL ? dataset->n_classes : dataset->target_width;
   if (dataset->labels != NULL ? needed <= outputs : needed == outputs)
