@@ -73,7 +73,7 @@ const TnSetting tn_settings[] = {
   INT_ROW ("train.eval_every", "1", 0, 1e6, N_ ("epochs"),
            N_ ("How often the held-out samples are evaluated; 0 only at the end.")),
   ENUM_ROW ("train.loss", "softmax_cross_entropy", VALUES ("softmax_cross_entropy", "mse", "l1", "bce"),
-            N_ ("What is made small."), .aliases = "loss_fn"),
+            N_ ("What training lowers: how far the outputs are from the answers; softmax_cross_entropy is for classes."), .aliases = "loss_fn"),
   ENUM_ROW ("train.on_nonfinite", "stop", VALUES ("stop", "skip", "rollback"),
             N_ ("What happens when the loss or a gradient is not a number: end the run, leave out the step, or go back to the last checkpoint.")),
   TEXT_ROW ("train.freeze", TN_SETTING_STRING, "",

@@ -3,6 +3,7 @@
 #include "cli/progress.h"
 #include "base/error.h"
 #include "train/run-client.h"
+#include "train/service.h"
 #include <glib-unix.h>
 #include <math.h>
 #include <stdio.h>
@@ -65,9 +66,80 @@ typedef struct
   TnProgressView *view;
   GMainLoop *loop;
   TnTrainerProgress progress;
-  gboolean caught_up, interrupted;
+  gboolean caught_up, interrupted, connecting;
   char *reason;
+  gint64 batch;
+  GDBusConnection *connection; /* to ask for what no row tells; NULL where no process trains */
+  GCancellable *cancellable;
 } Watch;
+
+#define ASK_PERIOD_S 1
+
+/* How many steps there will be only the trainer knows: it has counted its samples, and "extend" changes it. */
+
+static void
+told_total_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, NULL);
+  g_autoptr (GVariant) value = NULL;
+  if (reply == NULL) /* the process ended, or whoever asked did: then @data is gone */
+    return;
+  g_variant_get (reply, "(v)", &value);
+  if (g_variant_is_of_type (value, G_VARIANT_TYPE_INT64))
+    ((Watch *) data)->progress.total_steps = g_variant_get_int64 (value);
+}
+
+static void
+ask_total (Watch *self)
+{
+  if (self->connection != NULL)
+    g_dbus_connection_call (self->connection, NULL, TN_SERVICE_PATH, "org.freedesktop.DBus.Properties", "Get",
+                            g_variant_new ("(ss)", TN_SERVICE_INTERFACE, "TotalSteps"), G_VARIANT_TYPE ("(v)"), G_DBUS_CALL_FLAGS_NONE, -1,
+                            self->cancellable, told_total_cb, self);
+}
+
+static void
+connected_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_for_address_finish (result, &error);
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return; /* @data is gone */
+  Watch *self = data;
+  self->connecting = FALSE;
+  self->connection = g_steal_pointer (&connection);
+  ask_total (self);
+}
+
+static void
+connect_to_trainer (Watch *self)
+{
+  g_auto (TnRunOwner) owner = { 0 };
+  g_clear_object (&self->connection);
+  if (self->connecting || !tn_run_folder_owner (tn_run_path (self->run), &owner, NULL) || !owner.held || owner.address == NULL)
+    return;
+  self->connecting = TRUE;
+  g_dbus_connection_new_for_address (owner.address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, self->cancellable, connected_cb, self);
+}
+
+static gboolean
+ask_cb (gpointer data)
+{
+  Watch *self = data;
+  if (self->connection == NULL || g_dbus_connection_is_closed (self->connection))
+    connect_to_trainer (self);
+  else
+    ask_total (self);
+  return G_SOURCE_CONTINUE;
+}
+
+static double
+seconds_left (const Watch *self)
+{
+  const TnTrainerProgress *p = &self->progress;
+  gboolean known = p->total_steps > 0 && p->samples_per_second > 0 && p->state == TN_RUN_RUNNING;
+  return known ? (double) MAX (0, p->total_steps - p->step) * (double) self->batch / p->samples_per_second : NAN;
+}
 
 static void
 metrics_cb (TnRun *run, gpointer data, Watch *self)
@@ -98,6 +170,7 @@ metrics_cb (TnRun *run, gpointer data, Watch *self)
       }
   tn_progress_view_batch (self->view, batch);
   p->state = tn_run_state (run);
+  p->seconds_left = seconds_left (self);
   tn_progress_view_update (self->view, p);
 }
 
@@ -157,6 +230,7 @@ read_settings (Watch *self, const char *path)
     return;
   self->progress.epochs = tn_settings_get_int (settings, "train.epochs");
   self->progress.total_steps = tn_settings_get_int (settings, "train.max_steps");
+  self->batch = tn_settings_get_int (settings, "train.batch");
 }
 
 static void
@@ -171,12 +245,18 @@ print_end (Watch *self, const char *path)
       json_object_set_string_member (object, "state", state);
       json_object_set_string_member (object, "run", path);
       json_object_set_int_member (object, "steps", p->step);
+      json_object_set_int_member (object, "total_steps", p->total_steps);
       tn_cli_set_number (object, "loss", p->loss);
       tn_cli_set_number (object, "accuracy", p->accuracy);
       tn_cli_print_json (object);
       return;
     }
-  printf (_ ("%s after %" G_GINT64_FORMAT " steps, loss %.4f. %s\n"), state, p->step, p->loss, self->reason != NULL ? self->reason : "");
+  g_autofree char *loss = tn_cli_number (p->loss);
+  printf (_ ("%s after %" G_GINT64_FORMAT " steps"), state, p->step);
+  if (isfinite (p->loss))
+    printf (_ (", loss %s"), loss);
+  gboolean why = self->reason != NULL && *self->reason != '\0';
+  printf (".%s%s\n", why ? " " : "", why ? self->reason : "");
 }
 
 static int
@@ -195,10 +275,16 @@ watch (const char *path, gboolean json)
   g_signal_connect (run, "caught-up", G_CALLBACK (caught_up_cb), &self);
   g_signal_connect (run, "message", G_CALLBACK (message_cb), &self);
   g_signal_connect (run, "restarted", G_CALLBACK (restarted_cb), &self);
-  guint interrupt = g_unix_signal_add (SIGINT, interrupt_cb, &self);
+  guint interrupt = g_unix_signal_add (SIGINT, interrupt_cb, &self), ask = g_timeout_add_seconds (ASK_PERIOD_S, ask_cb, &self);
+  self.cancellable = g_cancellable_new ();
+  ask_cb (&self);
   tn_run_follow (run);
   g_main_loop_run (loop);
   g_source_remove (interrupt);
+  g_source_remove (ask);
+  g_cancellable_cancel (self.cancellable);
+  g_clear_object (&self.cancellable);
+  g_clear_object (&self.connection);
   g_signal_handlers_disconnect_by_data (run, &self);
   print_end (&self, path);
   g_free (self.reason);

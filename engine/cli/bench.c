@@ -8,11 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 /* bench: times training steps of a preset on one synthetic batch, or the machine's peaks. One JSON line a result, with
- * the fields that the scripts for other frameworks print, so that lines can be compared. */
+ * the fields that the scripts for other frameworks print, so that lines can be compared; on a terminal a line for people. */
 
 typedef struct
 {
@@ -21,7 +23,7 @@ typedef struct
   gint64 seed;
   char *mode, *isa;
   char **set;
-  gboolean plan;
+  gboolean plan, text, json;
 } Options;
 
 static double
@@ -47,6 +49,12 @@ compare_doubles (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+static gboolean
+is_for_people (const Options *options)
+{
+  return options->text || (!options->json && isatty (STDOUT_FILENO));
+}
+
 /* ---- peak ---- */
 
 static int
@@ -59,6 +67,12 @@ bench_peak (const Options *options)
   int threads = options->threads > 0 ? options->threads : tn_cpu_count_allowed ();
   double one = tn_peak_flops (isa, options->seconds / 4), all = tn_peak_flops_threads (isa, threads, options->seconds / 4);
   TnPeakBandwidth bandwidth = tn_peak_bandwidth (isa, options->seconds / 2);
+  if (is_for_people (options))
+    {
+      printf (_ ("peak: %.1f GFLOP/s of one thread, %.1f of %d; memory %.1f GB/s read, %.1f GB/s triad\n"), one * 1e-9, all * 1e-9, threads,
+              bandwidth.read_bytes_per_s * 1e-9, bandwidth.triad_bytes_per_s * 1e-9);
+      return TN_EXIT_DONE;
+    }
   JsonObject *line = json_object_new ();
   json_object_set_string_member (line, "workload", "peak");
   json_object_set_string_member (line, "isa", tn_isa_name (isa == TN_ISA_AUTO ? tn_isa_detect () : isa));
@@ -180,6 +194,14 @@ print_times (const char *workload, TnProgram *program, int batch, const Options 
   qsort (times->wall, (size_t) times->n, sizeof (double), compare_doubles);
   qsort (times->cpu, (size_t) times->n, sizeof (double), compare_doubles);
   double flops = tn_program_flops (program, batch), least = times->wall[0], median = times->wall[times->n / 2];
+  double p99 = times->wall[(int) ceil (0.99 * (times->n - 1))]; /* of few steps the slowest, never one below the median */
+  if (is_for_people (options))
+    {
+      printf (_ ("%s, batch %d, %d threads: %.3f ms a step (median of %d; best %.3f, 99 %% below %.3f), %.0f samples/s, %.1f GFLOP/s = %.0f %% of the peak\n"),
+              workload, batch, tn_program_n_threads (program), median, times->n, least, p99, batch / median * 1e3, flops / least * 1e-6,
+              flops / (least * 1e-3) / peak * 100);
+      return;
+    }
   JsonObject *line = json_object_new ();
   json_object_set_string_member (line, "peer", "tenon");
   json_object_set_string_member (line, "version", TN_VERSION);
@@ -190,7 +212,7 @@ print_times (const char *workload, TnProgram *program, int batch, const Options 
   json_object_set_double_member (line, "ms_min", least);
   json_object_set_double_member (line, "ms_median", median);
   json_object_set_double_member (line, "ms_mean", mean);
-  json_object_set_double_member (line, "ms_p99", times->wall[(int) (0.99 * (times->n - 1))]);
+  json_object_set_double_member (line, "ms_p99", p99);
   json_object_set_double_member (line, "samples_per_s", batch / median * 1e3);
   json_object_set_double_member (line, "peak_rss_mb", (double) tn_memory_peak () / 1048576.0);
   json_object_set_double_member (line, "cpu_ms_median", times->cpu[times->n / 2]);
@@ -277,6 +299,8 @@ tn_command_bench (int argc, char **argv)
     { "mode", 0, 0, G_OPTION_ARG_STRING, &options.mode, N_ ("graph or pynative"), "MODE" },
     { "isa", 0, 0, G_OPTION_ARG_STRING, &options.isa, N_ ("auto, sse2, avx2, avx512"), "LEVEL" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.set, N_ ("A setting"), "NAME=VALUE" },
+    { "text", 0, 0, G_OPTION_ARG_NONE, &options.text, N_ ("A line for people (the default on a terminal)"), NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, N_ ("A JSON line (the default elsewhere)"), NULL },
     { "plan", 0, 0, G_OPTION_ARG_NONE, &options.plan, N_ ("Print the plan of a step on stderr"), NULL },
     { 0 },
   };

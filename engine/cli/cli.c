@@ -99,17 +99,22 @@ tn_cli_parse_arguments (const char *command, const GOptionEntry *entries, int *a
   return n >= least && n <= most;
 }
 
+static void
+print_error_object (const char *message, const char *code)
+{
+  JsonObject *line = json_object_new ();
+  json_object_set_string_member (line, "error", message);
+  json_object_set_string_member (line, "code", code);
+  tn_cli_print_json (line);
+}
+
 int
 tn_cli_fail (const GError *error, gboolean json)
 {
   fprintf (stderr, "tenon-cli: %s\n", error != NULL ? error->message : _ ("failed without a reason"));
-  if (json)
-    {
-      JsonObject *line = json_object_new ();
-      json_object_set_string_member (line, "error", error != NULL ? error->message : "");
-      json_object_set_string_member (line, "code", error != NULL && error->domain == TN_ERROR ? tn_error_code_name (error->code) : "other");
-      tn_cli_print_json (line);
-    }
+  if (json || tn_cli_wants_json ())
+    print_error_object (error != NULL ? error->message : "",
+                        error != NULL && error->domain == TN_ERROR ? tn_error_code_name (error->code) : "other");
   return TN_EXIT_FAILED;
 }
 
@@ -121,7 +126,9 @@ tn_cli_usage (const char *command, const char *format, ...)
   g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
   fprintf (stderr, "tenon-cli %s: %s\n", command, message);
-  fprintf (stderr, _ ("Try: tenon-cli %s --help\n"), command);
+  fprintf (stderr, _ ("Try: %s %s --help\n"), tn_cli_program (), command);
+  if (tn_cli_wants_json ())
+    print_error_object (message, tn_error_code_name (TN_ERROR_INVALID_ARGUMENT));
   return TN_EXIT_USAGE;
 }
 
@@ -199,6 +206,15 @@ tn_cli_set_number (JsonObject *object, const char *name, double value)
     json_object_set_double_member (object, name, value);
   else
     json_object_set_null_member (object, name);
+}
+
+char *
+tn_cli_number (double value)
+{
+  double size = value < 0 ? -value : value;
+  if (size == 0)
+    return g_strdup ("0");
+  return g_strdup_printf (size >= 999.95 && size < 1e6 ? "%.1f" : "%#.4g", value);
 }
 
 char *

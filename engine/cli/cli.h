@@ -34,7 +34,7 @@ gboolean tn_cli_parse_arguments (const char *command, const GOptionEntry *entrie
                                  const char *missing);
 /** "tenon-cli: message" on stderr; returns TN_EXIT_FAILED. With @json also {"error": ..., "code": ...} on stdout. */
 int tn_cli_fail (const GError *error, gboolean json);
-/** A usage error; returns TN_EXIT_USAGE. */
+/** A usage error; returns TN_EXIT_USAGE. With --json on the command line also {"error": ..., "code": ...} on stdout. */
 int tn_cli_usage (const char *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /** Applies every "name=value" of @assignments (nullable). Relative paths that exist are meant from the working folder, and are
  * made absolute. */
@@ -55,6 +55,9 @@ char *tn_cli_bytes (double bytes);
 /** "1 h 02 min", "12.3 s". Free with g_free. */
 char *tn_cli_duration (double seconds);
 
+/** A loss or the like in four digits: "2.303", "1.235e-05", "1234.5". Free with g_free. */
+char *tn_cli_number (double value);
+
 /** Brings the catalogue, from which the window makes its lists, up to date. That it cannot be written is no failure. */
 void tn_cli_note_project (const char *project_path);
 /** Whether @path is a run folder: has a run.json. */
@@ -62,8 +65,18 @@ gboolean tn_cli_is_run (const char *path);
 /** Nothing of @text may move the terminal's cursor: control characters become "?". Free with g_free. */
 char *tn_cli_printable (const char *text);
 
+/** Notes how the program was started, before any command runs. */
+void tn_cli_begin (int argc, char **argv);
+/** How hints should call the program: "tenon-cli" where PATH has it, else the (quoted) path that it was started with. */
+const char *tn_cli_program (void);
+/** Whether --json stands on the command line: mistakes in the line itself are then told as JSON too. */
+gboolean tn_cli_wants_json (void);
+/** @path as a shell takes it: in quotes if it needs them. Free with g_free. */
+char *tn_cli_quote (const char *path);
+
 int tn_command_attach (int argc, char **argv);
 int tn_command_bench (int argc, char **argv);
+int tn_command_cells (int argc, char **argv);
 int tn_command_doctor (int argc, char **argv);
 int tn_command_eval (int argc, char **argv);
 int tn_command_export (int argc, char **argv);

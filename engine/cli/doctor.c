@@ -37,6 +37,12 @@ add_number (Report *report, const char *name, double value)
 }
 
 static void
+add_int (Report *report, const char *name, gint64 value)
+{
+  json_object_set_int_member (report->object, name, value);
+}
+
+static void
 remark (Report *report, const char *text)
 {
   json_array_add_string_element (report->remarks, text);
@@ -64,9 +70,9 @@ look_at_cpu (Report *report)
   int cores = tn_cpu_count_allowed (), all = (int) sysconf (_SC_NPROCESSORS_ONLN);
   g_autofree char *threads = g_strdup_printf (_ ("%d of %d processors may be used"), cores, all);
   add (report, "cpu", _ ("processor"), name);
-  add (report, "isa", _ ("level"), tn_isa_name (isa));
+  add (report, "isa", _ ("instructions"), tn_isa_name (isa));
   add (report, "threads_text", _ ("threads"), threads);
-  add_number (report, "threads", cores);
+  add_int (report, "threads", cores);
   if (isa == TN_ISA_SSE2)
     remark (report, _ ("No AVX2: training works, several times slower than on newer processors."));
   else if (isa == TN_ISA_AVX2)
@@ -84,7 +90,7 @@ look_at_peaks (Report *report, double seconds)
   g_autofree char *text = g_strdup_printf (_ ("%.1f GFLOP/s of one thread, float32"), flops * 1e-9);
   g_autofree char *memory = g_strdup_printf (_ ("%.1f GB/s read, %.1f GB/s triad, one thread"), bandwidth.read_bytes_per_s * 1e-9,
                                              bandwidth.triad_bytes_per_s * 1e-9);
-  add (report, "peak_text", _ ("peak"), text);
+  add (report, "peak_text", _ ("arithmetic speed"), text);
   add (report, "bandwidth_text", _ ("memory speed"), memory);
   add_number (report, "gflops_1_thread", flops * 1e-9);
   add_number (report, "read_gb_per_s", bandwidth.read_bytes_per_s * 1e-9);
@@ -97,7 +103,7 @@ look_at_memory (Report *report)
   size_t allowed = tn_memory_allowed (0);
   g_autofree char *text = tn_cli_bytes ((double) allowed);
   add (report, "memory", _ ("memory free"), text);
-  add_number (report, "memory_bytes", (double) allowed);
+  add_int (report, "memory_bytes", (gint64) allowed);
   if (allowed < (size_t) 1 << 30)
     remark (report, _ ("Less than 1 GB of memory is free: take small batches, or set device.memory_limit_mb."));
 }
@@ -124,7 +130,7 @@ look_at_folders (Report *report)
   g_autofree char *data = g_build_filename (g_get_user_data_dir (), "tenon", NULL);
   const char *runtime = g_getenv ("XDG_RUNTIME_DIR");
   add (report, "data_dir", _ ("data folder"), data);
-  add (report, "runtime_dir", _ ("sockets in"), runtime != NULL ? runtime : _ ("a private folder of /tmp"));
+  add (report, "runtime_dir", _ ("runs listen in"), runtime != NULL ? runtime : _ ("a private folder of /tmp"));
   gboolean writable = g_mkdir_with_parents (data, 0755) == 0 && g_access (data, W_OK) == 0;
   json_object_set_boolean_member (report->object, "data_dir_writable", writable);
   if (!writable)

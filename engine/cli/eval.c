@@ -101,7 +101,8 @@ print_result (const Options *options, const TnTrained *trained, const TnDataset 
           options->data == NULL ? _ ("held-out samples") : _ ("samples"), dataset->source);
   if (isfinite (accuracy))
     printf (_ ("  accuracy %.2f %%  (%" G_GINT64_FORMAT " right)\n"), accuracy * 100, total->correct);
-  printf (_ ("  loss     %.5f\n"), loss);
+  g_autofree char *number = tn_cli_number (loss);
+  printf (_ ("  loss     %s\n"), number);
 }
 
 static gboolean

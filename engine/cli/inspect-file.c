@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define HEAD_BYTES 16384
+#define MOST_INFLATED ((uint64_t) 1 << 28)
 #define CIFAR_RECORD_10 3073
 #define CIFAR_RECORD_100 3074
 
@@ -105,6 +106,13 @@ describe_idx (const char *path, const uint8_t *head, size_t n, GError **error)
   g_autofree char *partner = tn_idx_find_partner (path);
   if (partner != NULL)
     json_object_set_string_member (object, "belongs_to", partner);
+  if (tn_is_gzip (head, n)) /* the header of a compressed file says nothing of what follows */
+    {
+      g_autoptr (GError) failure = NULL;
+      g_autoptr (TnTensor) whole = tn_idx_read (path, &failure);
+      if (whole == NULL)
+        json_object_set_string_member (object, "damage", failure->message);
+    }
   return object;
 }
 
@@ -263,7 +271,19 @@ looks_dot (const uint8_t *head, size_t n, uint64_t size)
 static JsonObject *
 describe_dot (const char *path, const uint8_t *head, size_t n, GError **error)
 {
-  return tn_inspection_new ("dot", path);
+  return tn_inspect_dot (path, error);
+}
+
+static gboolean
+looks_log (const uint8_t *head, size_t n, uint64_t size)
+{
+  return tn_looks_like_log ((const char *) head, n);
+}
+
+static JsonObject *
+describe_log (const char *path, const uint8_t *head, size_t n, GError **error)
+{
+  return tn_inspect_log (path, error);
 }
 
 /* Nothing marks these files but their size: the last that is tried. */
@@ -298,6 +318,7 @@ static const Kind kinds[] = {
   { "json", looks_json, describe_json },
   { "ir", looks_ir, describe_ir },
   { "dot", looks_dot, describe_dot },
+  { "log", looks_log, describe_log },
   { "cifar", looks_cifar, describe_cifar },
 };
 
@@ -322,9 +343,18 @@ tn_inspect_file (const char *path, GError **error)
           json_object_set_int_member (object, "bytes", (gint64) size);
         return object;
       }
+  if (tn_is_gzip (head, n) && size < MOST_INFLATED)
+    {
+      g_autoptr (GBytes) bytes = tn_file_read (path, size, NULL);
+      gsize n_bytes = 0;
+      const void *data = bytes != NULL ? g_bytes_get_data (bytes, &n_bytes) : NULL;
+      g_autoptr (GBytes) inflated = data != NULL ? tn_gunzip (data, n_bytes, UINT64_MAX, MOST_INFLATED, path, error) : NULL;
+      if (data != NULL && inflated == NULL)
+        return NULL;
+    }
   const char *what = size == 0 ? _ ("an empty file") : tn_sniff (head, n);
   g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-               _ ("“%s” is %s: none of npy, npz, IDX, CIFAR, safetensors, event files, .ir, .dot, or JSON of projects, runs, checkpoints and models."), path,
+               _ ("“%s” is %s: none of npy, npz, IDX, CIFAR, safetensors, event files, .ir, .dot, log.txt, or JSON of projects, runs, checkpoints and models."), path,
                what != NULL ? what : _ ("of a kind that is not known"));
   return NULL;
 }

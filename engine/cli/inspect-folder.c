@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/inspect.h"
+#include "cli/cli.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "data/dataset.h"
@@ -7,13 +8,53 @@
 #include "train/checkpoint.h"
 #include "train/project.h"
 #include "train/run-folder.h"
+#include <math.h>
 #include <string.h>
+
+#define MOST_DEPTH 4
 
 static gboolean
 has_file (const char *folder, const char *name)
 {
   g_autofree char *path = g_build_filename (folder, name, NULL);
   return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
+static void
+add_checkpoints (JsonObject *object, const char *folder)
+{
+  g_autoptr (GArray) steps = tn_checkpoint_list (folder);
+  for (guint i = 0; i < steps->len; i++)
+    {
+      g_autofree char *path = tn_checkpoint_step_path (folder, g_array_index (steps, gint64, i));
+      g_autofree char *name = g_path_get_basename (path);
+      JsonObject *item = tn_inspection_add_item (object, name);
+      json_object_set_int_member (item, "step", g_array_index (steps, gint64, i));
+      json_object_set_boolean_member (item, "pinned", tn_checkpoint_is_pinned (path));
+    }
+}
+
+static JsonObject *
+describe_checkpoints (const char *path)
+{
+  JsonObject *object = tn_inspection_new ("checkpoints", path);
+  add_checkpoints (object, path);
+  return object;
+}
+
+static gboolean
+holds_checkpoints (const char *path)
+{
+  g_autoptr (GArray) steps = tn_checkpoint_list (path);
+  return steps->len > 0;
+}
+
+static void
+set_fact (JsonObject *object, TnRunFolder *run, const char *fact)
+{
+  double value = tn_run_folder_fact_number (run, fact);
+  if (isfinite (value))
+    tn_cli_set_number (object, fact, value);
 }
 
 static JsonObject *
@@ -27,13 +68,11 @@ describe_run (const char *path, GError **error)
   json_object_set_string_member (object, "state", tn_run_state_name (tn_run_folder_seen_state (run)));
   json_object_set_string_member (object, "reason", tn_run_folder_reason (run));
   g_autofree char *checkpoints = tn_run_folder_checkpoints_path (run);
-  g_autoptr (GArray) steps = tn_checkpoint_list (checkpoints);
-  for (guint i = 0; i < steps->len; i++)
-    {
-      g_autofree char *step = tn_checkpoint_step_path (checkpoints, g_array_index (steps, gint64, i));
-      g_autofree char *name = g_path_get_basename (step);
-      tn_inspection_add_item (object, name);
-    }
+  double step = tn_run_folder_fact_number (run, "step");
+  json_object_set_int_member (object, "steps", isfinite (step) ? (gint64) step : 0);
+  set_fact (object, run, "loss");
+  set_fact (object, run, "accuracy");
+  add_checkpoints (object, checkpoints);
   return object;
 }
 
@@ -52,7 +91,10 @@ describe_project (const char *path, GError **error)
   for (guint i = 0; runs != NULL && i < runs->len; i++)
     {
       g_autofree char *name = g_path_get_basename (runs->pdata[i]);
-      tn_inspection_add_item (object, name);
+      JsonObject *item = tn_inspection_add_item (object, name);
+      g_autoptr (TnRunFolder) run = tn_run_folder_open (runs->pdata[i], NULL);
+      if (run != NULL)
+        json_object_set_string_member (item, "state", tn_run_state_name (tn_run_folder_seen_state (run)));
     }
   return object;
 }
@@ -119,6 +161,8 @@ tn_inspect_folder (const char *path, GError **error)
     return describe_project (path, error);
   if (has_file (path, "manifest.json"))
     return describe_checkpoint (path, error);
+  if (holds_checkpoints (path))
+    return describe_checkpoints (path);
   return describe_data (path, error);
 }
 
@@ -143,6 +187,60 @@ describe_model (const char *path, GError **error)
   return object;
 }
 
+/* Numbers that must come back bit for bit stand as text in hexadecimal: people get them in decimal. */
+static gboolean
+parse_exact (const char *text, double *value)
+{
+  char *end;
+  if (!g_str_has_prefix (text, "0x") && !g_str_has_prefix (text, "-0x"))
+    return FALSE;
+  *value = g_ascii_strtod (text, &end);
+  return strchr (text, 'p') != NULL && *end == '\0';
+}
+
+/* One item a value, with its path; lists are counted. */
+static void
+add_values (JsonObject *object, const char *prefix, JsonObject *from, int depth)
+{
+  g_autoptr (GList) members = json_object_get_members (from);
+  for (GList *member = members; member != NULL; member = member->next)
+    {
+      g_autofree char *name = *prefix != '\0' ? g_strdup_printf ("%s.%s", prefix, (char *) member->data) : g_strdup (member->data);
+      JsonNode *node = json_object_get_member (from, member->data);
+      if (JSON_NODE_HOLDS_OBJECT (node) && depth < MOST_DEPTH)
+        {
+          add_values (object, name, json_node_get_object (node), depth + 1);
+          continue;
+        }
+      JsonObject *item = tn_inspection_add_item (object, name);
+      double number;
+      if (JSON_NODE_HOLDS_ARRAY (node))
+        json_object_set_int_member (item, "elements", json_array_get_length (json_node_get_array (node)));
+      else if (JSON_NODE_HOLDS_OBJECT (node))
+        json_object_set_int_member (item, "members", json_object_get_size (json_node_get_object (node)));
+      else if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
+               && parse_exact (json_node_get_string (node), &number))
+        tn_cli_set_number (item, "value", number);
+      else
+        json_object_set_member (item, "value", json_node_copy (node));
+    }
+}
+
+static JsonObject *
+describe_lock (const char *path, JsonObject *top)
+{
+  static const char *const told[] = { "pid", "host", "address" };
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_auto (TnRunOwner) owner = { 0 };
+  JsonObject *object = tn_inspection_new ("lock", path);
+  if (tn_run_folder_owner (folder, &owner, NULL))
+    json_object_set_boolean_member (object, "held", owner.held);
+  for (guint i = 0; i < G_N_ELEMENTS (told); i++)
+    if (json_object_has_member (top, told[i]))
+      json_object_set_member (object, told[i], json_node_copy (json_object_get_member (top, told[i])));
+  return object;
+}
+
 JsonObject *
 tn_inspect_json (const char *path, GError **error)
 {
@@ -162,11 +260,14 @@ tn_inspect_json (const char *path, GError **error)
     return describe_checkpoint (folder, error);
   if (top != NULL && json_object_has_member (top, "cells"))
     return describe_model (path, error);
+  if (top != NULL && json_object_has_member (top, "pid") && json_object_has_member (top, "boot_id"))
+    return describe_lock (path, top);
   JsonObject *object = tn_inspection_new ("json", path);
   if (format != NULL)
     json_object_set_string_member (object, "format", format);
-  g_autoptr (GList) members = top != NULL ? json_object_get_members (top) : NULL;
-  for (GList *member = members; member != NULL; member = member->next)
-    tn_inspection_add_item (object, member->data);
+  if (top != NULL)
+    add_values (object, "", top, 0);
+  else if (JSON_NODE_HOLDS_ARRAY (node))
+    json_object_set_int_member (object, "elements", json_array_get_length (json_node_get_array (node)));
   return object;
 }

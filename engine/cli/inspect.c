@@ -44,6 +44,8 @@ value_text (JsonNode *node)
 {
   if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
     return tn_cli_printable (json_node_get_string (node));
+  if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_DOUBLE)
+    return g_strdup_printf ("%.6g", json_node_get_double (node));
   g_autofree char *text = tn_json_to_text (node, 0);
   return tn_cli_printable (text);
 }
@@ -52,8 +54,8 @@ static void
 print_item (JsonObject *item)
 {
   g_autofree char *name = tn_cli_printable (json_object_get_string_member (item, "name"));
-  printf ("  %-40s", name);
   g_autoptr (GList) members = json_object_get_members (item);
+  printf (members->next != NULL ? "  %-40s" : "  %s", name);
   for (GList *member = members; member != NULL; member = member->next)
     {
       g_autofree char *value = value_text (json_object_get_member (item, member->data));
@@ -85,26 +87,45 @@ print_people (JsonObject *object)
     printf (_ ("  ... and %u more (--json has all)\n"), n - MOST_TOLD);
 }
 
+/* One that cannot be read does not hide the others. */
+static gboolean
+inspect (const char *path, gboolean json)
+{
+  g_autoptr (GError) error = NULL;
+  JsonObject *object = g_file_test (path, G_FILE_TEST_IS_DIR) ? tn_inspect_folder (path, &error) : tn_inspect_file (path, &error);
+  if (object == NULL)
+    {
+      fflush (stdout);
+      tn_cli_fail (error, json);
+      return FALSE;
+    }
+  if (json)
+    {
+      tn_cli_print_json (object);
+      return TRUE;
+    }
+  print_people (object);
+  json_object_unref (object);
+  return TRUE;
+}
+
 int
 tn_command_inspect (int argc, char **argv)
 {
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("All of it as one JSON object"), NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, N_ ("All of it, one JSON object a file"), NULL },
     { 0 },
   };
-  if (!tn_cli_parse_arguments ("inspect", entries, &argc, &argv, 1, 1, _ ("name a file or a folder")))
+  if (!tn_cli_parse_arguments ("inspect", entries, &argc, &argv, 1, G_MAXINT - 1, _ ("name files or folders")))
     return TN_EXIT_USAGE;
-  g_autoptr (GError) error = NULL;
-  JsonObject *object = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? tn_inspect_folder (argv[1], &error) : tn_inspect_file (argv[1], &error);
-  if (object == NULL)
-    return tn_cli_fail (error, json);
-  if (json)
+  int status = TN_EXIT_DONE;
+  for (int i = 1; i < argc; i++)
     {
-      tn_cli_print_json (object);
-      return TN_EXIT_DONE;
+      if (i > 1 && !json)
+        putchar ('\n');
+      if (!inspect (argv[i], json))
+        status = TN_EXIT_FAILED;
     }
-  print_people (object);
-  json_object_unref (object);
-  return TN_EXIT_DONE;
+  return status;
 }

@@ -3,9 +3,11 @@
 #include "base/error.h"
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const TnCommand commands[] = {
   { "new", "DIR [--preset NAME]", N_ ("Make a project: a model, data and settings in a folder"),
@@ -26,7 +28,8 @@ static const TnCommand commands[] = {
   { "export", "RUN", N_ ("Write the weights of a run as safetensors"),
     "tenon-cli export digits/runs/2026-11-30-lenet5-01 -o lenet5.safetensors", tn_command_export },
   { "graph", "DIR | RUN", N_ ("Write the graph of a training step"), "tenon-cli graph digits --format dot -o step.dot", tn_command_graph },
-  { "inspect", "FILE", N_ ("Say what a file is and what is in it"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
+  { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
+  { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
   { "options", "[NAME...]", N_ ("List the settings: type, range, default, meaning"), "tenon-cli options optimizer", tn_command_options },
   { "doctor", "", N_ ("Look at this machine: processor, peaks, libraries, gaps"), "tenon-cli doctor", tn_command_doctor },
   { "verify-resume", "DIR | RUN", N_ ("Prove that a stopped and resumed run equals an undisturbed one"),
@@ -57,11 +60,22 @@ static int
 tell_unknown (const char *name)
 {
   const char *names[G_N_ELEMENTS (commands)] = { NULL };
+  static const char *const options[] = { "--help", "--version", NULL };
+  gboolean is_option = *name == '-';
   for (guint i = 0; commands[i].name != NULL; i++)
     names[i] = commands[i].name;
-  g_autofree char *suggestion = tn_cli_suggestion (name, names);
-  fprintf (stderr, _ ("tenon-cli: there is no command “%s”%s\nTry: tenon-cli --help\n"), name, suggestion);
+  g_autofree char *suggestion = tn_cli_suggestion (name, is_option ? options : names);
+  fprintf (stderr, is_option ? _ ("tenon-cli: there is no option “%s”%s\n") : _ ("tenon-cli: there is no command “%s”%s\n"), name, suggestion);
+  fprintf (stderr, _ ("Try: %s --help\n"), tn_cli_program ());
   return TN_EXIT_USAGE;
+}
+
+/* A failed write may lie far back, in a line that was flushed at once, and its errno is gone: the file is asked. */
+static gboolean
+reader_is_gone (void)
+{
+  struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+  return poll (&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 /* Results that could not be written are no results; a reader that went away has seen what it wanted. */
@@ -71,12 +85,27 @@ close_output (int status)
   errno = 0;
   if (fflush (stdout) == 0 && !ferror (stdout))
     return status;
-  if (errno != EPIPE && errno != 0)
+  int reason = errno;
+  if (reason == EPIPE || reader_is_gone ())
+    return status;
+  fprintf (stderr, _ ("tenon-cli: Cannot write the output: %s.\n"), reason != 0 ? g_strerror (reason) : _ ("not all of it was taken"));
+  return status == TN_EXIT_DONE ? TN_EXIT_FAILED : status;
+}
+
+/* "help train" is "train --help". */
+static int
+help (int argc, char **argv)
+{
+  const TnCommand *command = argc > 2 && strcmp (argv[1], "help") == 0 ? tn_command_find (argv[2]) : NULL;
+  if (command != NULL)
     {
-      fprintf (stderr, _ ("tenon-cli: Cannot write the output: %s.\n"), g_strerror (errno));
-      return status == TN_EXIT_DONE ? TN_EXIT_FAILED : status;
+      char *arguments[] = { argv[2], (char *) "--help", NULL };
+      return command->run (2, arguments);
     }
-  return status;
+  if (argc > 2 && strcmp (argv[1], "help") == 0)
+    return tell_unknown (argv[2]);
+  print_help (stdout);
+  return TN_EXIT_DONE;
 }
 
 int
@@ -84,16 +113,15 @@ main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
   signal (SIGPIPE, SIG_IGN); /* a run outlives whoever read its progress */
+  if (argc > 0)
+    tn_cli_begin (argc, argv);
   if (argc < 2)
     {
       print_help (stderr);
       return TN_EXIT_USAGE;
     }
   if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
-    {
-      print_help (stdout);
-      return close_output (TN_EXIT_DONE);
-    }
+    return close_output (help (argc, argv));
   if (strcmp (argv[1], "--version") == 0)
     {
       printf ("tenon-cli %s\n", TN_VERSION);

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "train/input.h"
 #include "train/project.h"
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,20 @@ apply_options (TnSettings *settings, const Options *options, GError **error)
          && tn_cli_apply (settings, options->set, error);
 }
 
+/* Data that cannot be read, or does not fit the model, is better told now than when training begins. A model that cannot be made is
+ * told where the project is. */
+static gboolean
+check_data (const TnSettings *settings, JsonNode *network, GError **error)
+{
+  g_autofree char *text = network != NULL ? tn_json_to_text (network, 0) : NULL, *here = g_get_current_dir ();
+  if (text == NULL && *tn_settings_get_string (settings, "model.file") != '\0')
+    return TRUE;
+  g_autoptr (TnModel) model = text != NULL ? tn_model_from_json (text, -1, NULL)
+                                           : tn_model_new_preset (tn_settings_get_string (settings, "model.preset"), NULL);
+  g_autoptr (TnInput) input = model != NULL ? tn_input_open (settings, model, here, FALSE, error) : NULL;
+  return model == NULL || input != NULL;
+}
+
 static int
 make_project (const char *path, const Options *options)
 {
@@ -53,11 +68,14 @@ make_project (const char *path, const Options *options)
   g_autoptr (JsonNode) network = options->model != NULL ? tn_json_load (options->model, &error) : NULL;
   if (options->model != NULL && network == NULL)
     return tn_cli_fail (error, FALSE);
+  if (options->data != NULL && !check_data (settings, network, &error))
+    return tn_cli_fail (error, FALSE);
   g_autoptr (TnProject) project = tn_project_create (path, settings, network, &error);
   if (project == NULL)
     return tn_cli_fail (error, FALSE);
   tn_cli_note_project (tn_project_path (project));
-  printf (_ ("Made project %s.\nNext: tenon-cli train %s\n"), tn_project_path (project), path);
+  g_autofree char *quoted = tn_cli_quote (path);
+  printf (_ ("Made project %s.\nNext: %s train %s\n"), tn_project_path (project), tn_cli_program (), quoted);
   return TN_EXIT_DONE;
 }
 
@@ -67,7 +85,7 @@ tn_command_new (int argc, char **argv)
   Options options = { 0 };
   const GOptionEntry entries[] = {
     { "preset", 'p', 0, G_OPTION_ARG_STRING, &options.preset, N_ ("lenet5, mlp, small-cnn or resnet18-cifar"), "NAME" },
-    { "model", 'm', 0, G_OPTION_ARG_FILENAME, &options.model, N_ ("A model of your own in JSON, copied into the project"), "FILE" },
+    { "model", 'm', 0, G_OPTION_ARG_FILENAME, &options.model, N_ ("Your own model in JSON; see tenon-cli cells"), "FILE" },
     { "data", 'd', 0, G_OPTION_ARG_FILENAME, &options.data, N_ ("drawn-digits, or IDX, CIFAR, NPY, NPZ files"), "SOURCE" },
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.set, N_ ("A setting; see tenon-cli options"), "NAME=VALUE" },
     { 0 },

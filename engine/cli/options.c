@@ -30,6 +30,24 @@ names_nothing (const char *name)
   return TRUE;
 }
 
+/* What was meant may be a setting or a group of them. */
+static int
+tell_unknown (const char *name)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  for (const TnSetting *setting = tn_settings; setting->name != NULL; setting++)
+    {
+      g_autofree char *group = g_strndup (setting->name, strcspn (setting->name, "."));
+      if (names->len == 0 || strcmp (names->pdata[names->len - 1], group) != 0)
+        g_ptr_array_add (names, g_steal_pointer (&group));
+    }
+  for (const TnSetting *setting = tn_settings; setting->name != NULL; setting++)
+    g_ptr_array_add (names, g_strdup (setting->name));
+  g_ptr_array_add (names, NULL);
+  g_autofree char *suggestion = tn_cli_suggestion (name, (const char *const *) names->pdata);
+  return tn_cli_usage ("options", _ ("there is no setting or group of settings “%s”%s"), name, suggestion);
+}
+
 static void
 print_row (const TnSetting *setting)
 {
@@ -65,11 +83,7 @@ tn_command_options (int argc, char **argv)
     return TN_EXIT_USAGE;
   for (int i = 1; i < argc; i++)
     if (names_nothing (argv[i]))
-      {
-        g_autoptr (GError) error = NULL;
-        tn_setting_require (argv[i], &error);
-        return tn_cli_usage ("options", "%s", error != NULL ? error->message : argv[i]);
-      }
+      return tell_unknown (argv[i]);
   if (json)
     print_json (argv + 1);
   else

@@ -69,7 +69,13 @@ open_samples (const char *path, TnModel *model, GError **error)
   if (labels == NULL)
     return NULL;
   memset (tn_tensor_data (labels), 0, tn_tensor_bytes (labels));
-  return tn_dataset_new_from_tensors (samples, labels, NULL, path, error);
+  TnDataset *dataset = tn_dataset_new_from_tensors (samples, labels, NULL, path, error);
+  if (dataset == NULL)
+    return NULL;
+  g_autofree char *shape = tn_shape_to_string (&dataset->sample_shape);
+  g_free (dataset->description); /* nobody else has it yet; it would tell of those classes */
+  dataset->description = g_strdup_printf (_ ("%" G_GINT64_FORMAT " samples %s"), dataset->n_samples, shape);
+  return dataset;
 }
 
 /* Telling. */
@@ -127,7 +133,7 @@ print_classes (const Options *options, int64_t sample, float *row, int64_t n)
     {
       printf (_ ("sample %" G_GINT64_FORMAT ":"), sample);
       for (int64_t i = 0; i < MIN (n, N_TOP); i++)
-        printf (_ ("%s class %" G_GINT64_FORMAT " %.1f %%"), i > 0 ? "," : "", guesses[i].index, guesses[i].probability * 100);
+        printf (_ ("%s class %" G_GINT64_FORMAT " (%.1f %%)"), i > 0 ? "," : "", guesses[i].index, guesses[i].probability * 100);
       putchar ('\n');
       return;
     }

@@ -12,6 +12,8 @@
 #define LINE_PERIOD_US 1000000
 #define LEAST_BAR 10
 #define MOST_BAR 40
+#define LEAST_WIDTH 60 /* of a line that keeps room for a bar */
+#define SLOW_PERIOD_US 500000 /* of numbers that nobody can read faster */
 
 struct _TnProgressView
 {
@@ -19,6 +21,9 @@ struct _TnProgressView
   gboolean drawn;  /* the bar stands on the line */
   gint64 shown_us; /* monotonic; 0: not yet */
   gint64 shown_step;
+  gint64 slow_us; /* when the two below were taken */
+  double samples_per_second, seconds_left;
+  gint64 loss_step; /* of the last row with a loss; -2: none yet */
 };
 
 TnProgressView *
@@ -29,6 +34,8 @@ tn_progress_view_new (gboolean json)
   self->json = json;
   self->terminal = !json && isatty (STDERR_FILENO) && (kind == NULL || strcmp (kind, "dumb") != 0);
   self->shown_step = -1;
+  self->samples_per_second = self->seconds_left = NAN;
+  self->loss_step = -2;
   return self;
 }
 
@@ -78,15 +85,19 @@ share_done (const TnTrainerProgress *p)
   return p->total_steps > 0 ? CLAMP ((double) p->step / (double) p->total_steps, 0, 1) : 0;
 }
 
-/* What stands around the bar, the most wanted first: as much of it as fits is taken. */
+/* What stands around the bar, the most wanted first: as much of it as fits is taken. @steady: a loss takes the same room always, so
+ * that what stands beside it does not jump. */
 static GPtrArray *
-bar_parts (const TnTrainerProgress *p)
+bar_parts (const TnTrainerProgress *p, gboolean steady)
 {
   GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (parts, p->total_steps > 0 ? g_strdup_printf (_ ("step %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT), p->step, p->total_steps)
                                              : g_strdup_printf (_ ("step %" G_GINT64_FORMAT), p->step));
   if (isfinite (p->loss))
-    g_ptr_array_add (parts, g_strdup_printf (_ ("loss %.4f"), p->loss));
+    {
+      g_autofree char *loss = tn_cli_number (p->loss);
+      g_ptr_array_add (parts, g_strdup_printf (steady ? _ ("loss %-9s") : _ ("loss %s"), loss));
+    }
   if (isfinite (p->seconds_left) && p->state == TN_RUN_RUNNING)
     {
       g_autofree char *left = short_duration (p->seconds_left);
@@ -106,9 +117,10 @@ bar_parts (const TnTrainerProgress *p)
 static char *
 render_bar (const TnTrainerProgress *p, int width)
 {
-  g_autoptr (GPtrArray) parts = bar_parts (p);
+  g_autoptr (GPtrArray) parts = bar_parts (p, TRUE);
   g_autoptr (GString) text = g_string_new (NULL);
-  int room = width - 1; /* the last column is left alone: some terminals wrap there */
+  const int all = width - 1; /* the last column is left alone: some terminals wrap there */
+  const int room = p->total_steps > 0 && width >= LEAST_WIDTH ? all - LEAST_BAR - 4 : all;
   for (guint i = 0; i < parts->len; i++)
     {
       const char *part = parts->pdata[i];
@@ -117,7 +129,7 @@ render_bar (const TnTrainerProgress *p, int width)
         continue;
       g_string_append_printf (text, "%s%s", used > 0 ? "  " : "", part);
     }
-  int left = room - (int) g_utf8_strlen (text->str, -1) - 4;
+  int left = all - (int) g_utf8_strlen (text->str, -1) - 4;
   if (p->total_steps > 0 && left >= LEAST_BAR)
     {
       int n = MIN (left, MOST_BAR), full = (int) (share_done (p) * n);
@@ -130,10 +142,27 @@ render_bar (const TnTrainerProgress *p, int width)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/* The rate and what follows from it swing: they stand still for half a second. */
+static TnTrainerProgress
+calm (TnProgressView *self, const TnTrainerProgress *progress, gint64 now)
+{
+  TnTrainerProgress calmed = *progress;
+  if (now - self->slow_us >= SLOW_PERIOD_US || !isfinite (self->seconds_left))
+    {
+      self->slow_us = now;
+      self->samples_per_second = progress->samples_per_second;
+      self->seconds_left = progress->seconds_left;
+    }
+  calmed.samples_per_second = self->samples_per_second;
+  calmed.seconds_left = self->seconds_left;
+  return calmed;
+}
+
 static void
 draw_bar (TnProgressView *self, const TnTrainerProgress *progress)
 {
-  g_autofree char *text = render_bar (progress, terminal_width ());
+  TnTrainerProgress calmed = calm (self, progress, self->shown_us);
+  g_autofree char *text = render_bar (&calmed, terminal_width ());
   fprintf (stderr, "\r%s\033[K", text);
   fflush (stderr);
   self->drawn = TRUE;
@@ -144,7 +173,7 @@ draw_bar (TnProgressView *self, const TnTrainerProgress *progress)
 static void
 print_line (const TnTrainerProgress *progress)
 {
-  g_autoptr (GPtrArray) parts = bar_parts (progress);
+  g_autoptr (GPtrArray) parts = bar_parts (progress, FALSE);
   for (guint i = 0; i < parts->len; i++)
     printf ("%s%s", i > 0 ? "  " : "", (const char *) parts->pdata[i]);
   putchar ('\n');
@@ -203,9 +232,18 @@ show_validation (TnProgressView *self, gint64 step, double loss, double accuracy
       tn_cli_print_json (object);
       return;
     }
-  g_autofree char *text = isfinite (accuracy) ? g_strdup_printf (_ ("At step %" G_GINT64_FORMAT ": accuracy %.2f %%, loss %.4f on the held-out samples"), step, accuracy * 100, loss)
-                                              : g_strdup_printf (_ ("At step %" G_GINT64_FORMAT ": loss %.4f on the held-out samples"), step, loss);
+  g_autofree char *number = tn_cli_number (loss);
+  g_autofree char *text = isfinite (accuracy) ? g_strdup_printf (_ ("After step %" G_GINT64_FORMAT ": accuracy %.2f %%, loss %s on the held-out samples"), step, accuracy * 100, number)
+                                              : g_strdup_printf (_ ("After step %" G_GINT64_FORMAT ": loss %s on the held-out samples"), step, number);
   tn_progress_view_message (self, FALSE, text);
+}
+
+/* Steps that were done when row @step of a validation was made: an epoch's stands at its last step, counted from 0, that of a run which
+ * ends inside an epoch at the step that would have come next. */
+static gint64
+steps_done (const TnProgressView *self, gint64 step)
+{
+  return step == self->loss_step + 1 ? step : step + 1;
 }
 
 /* The loss of a validation comes before its accuracy; sets without classes have no accuracy. */
@@ -213,13 +251,15 @@ void
 tn_progress_view_batch (TnProgressView *self, const TnMetricsBatch *batch)
 {
   for (guint i = 0; i < batch->n; i++)
-    if (batch->tags[i] == TN_TAG_VALIDATION_LOSS)
+    if (batch->tags[i] == TN_TAG_LOSS)
+      self->loss_step = batch->steps[i];
+    else if (batch->tags[i] == TN_TAG_VALIDATION_LOSS)
       {
         double accuracy = NAN;
         for (guint k = i + 1; k < batch->n && batch->steps[k] == batch->steps[i]; k++)
           if (batch->tags[k] == TN_TAG_VALIDATION_ACCURACY)
             accuracy = (double) batch->values[k];
-        show_validation (self, batch->steps[i], (double) batch->values[i], accuracy);
+        show_validation (self, steps_done (self, batch->steps[i]), (double) batch->values[i], accuracy);
       }
 }
 

@@ -62,9 +62,8 @@ print_object (TnRunFolder *folder, TnRunState state, const Numbers *numbers)
 static void
 print_row (TnRunFolder *folder, TnRunState state, const Numbers *numbers)
 {
-  char loss[32] = "-", accuracy[32] = "-";
-  if (isfinite (numbers->loss))
-    g_snprintf (loss, sizeof loss, "%.4f", numbers->loss);
+  char accuracy[32] = "-";
+  g_autofree char *loss = isfinite (numbers->loss) ? tn_cli_number (numbers->loss) : g_strdup ("-");
   if (isfinite (numbers->accuracy))
     g_snprintf (accuracy, sizeof accuracy, "%.2f %%", numbers->accuracy * 100);
   printf ("%-32s %-9s %9" G_GINT64_FORMAT " %10s %10s\n", tn_run_folder_name (folder), tn_run_state_name (state),
@@ -80,7 +79,10 @@ list (const char *path, gboolean json)
   if (runs == NULL)
     return tn_cli_fail (error, json);
   if (!json && runs->len == 0)
-    printf (_ ("No runs yet: “tenon-cli train %s” begins one.\n"), path);
+    {
+      g_autofree char *quoted = tn_cli_quote (path);
+      printf (_ ("No runs yet: “%s train %s” begins one.\n"), tn_cli_program (), quoted);
+    }
   else if (!json)
     printf ("%-32s %-9s %9s %10s %10s\n", _ ("run"), _ ("state"), _ ("steps"), _ ("loss"), _ ("accuracy"));
   for (guint i = 0; i < runs->len; i++)

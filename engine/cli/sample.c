@@ -20,15 +20,16 @@ open_or_create (const char *path, GError **error)
 }
 
 static void
-print_next (TnRunFolder *folder, const char *project)
+print_next (TnRunFolder *folder, const char *project_path)
 {
-  const char *run = tn_run_folder_path (folder);
+  const char *program = tn_cli_program ();
+  g_autofree char *run = tn_cli_quote (tn_run_folder_path (folder)), *project = tn_cli_quote (project_path);
   printf (_ ("\nThe project is %s. What to do next:\n"
-             "  tenon-cli show %s\n"
-             "  tenon-cli runs %s\n"
-             "  tenon-cli resume %s --set train.epochs=6\n"
-             "  tenon-cli new digits --preset lenet5 --data FOLDER-OF-MNIST && tenon-cli train digits\n"),
-          project, run, project, run);
+             "  %s show %s\n"
+             "  %s runs %s\n"
+             "  %s resume %s --set train.epochs=6\n"
+             "  %s new digits --preset lenet5 --data FOLDER-OF-MNIST && %s train digits\n"),
+          project_path, program, run, program, project, program, run, program, program);
 }
 
 int

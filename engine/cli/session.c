@@ -86,8 +86,8 @@ static void
 state_changed_cb (TnTrainer *trainer, int state, const char *cause, const char *reason, Session *self)
 {
   look (self);
-  if (state == TN_RUN_STOPPING && !tn_progress_view_is_json (self->view))
-    tn_progress_view_message (self->view, TRUE, _ ("Stopping: the step is finished and a checkpoint written. Ctrl-C again stops at once."));
+  if (state == TN_RUN_STOPPING && tn_trainer_was_interrupted (trainer) && !tn_progress_view_is_json (self->view))
+    tn_progress_view_message (self->view, TRUE, _ ("Stopping: this step will be finished and a checkpoint written. Ctrl-C again ends at once."));
   else if (state == TN_RUN_PAUSED)
     tn_progress_view_message (self->view, FALSE, _ ("Paused."));
   if (tn_run_state_is_end ((TnRunState) state))
@@ -140,13 +140,23 @@ static void
 print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
 {
   g_autofree char *seconds = tn_cli_duration (p->seconds);
-  gint64 steps = p->step - p->start_step;
-  printf (_ ("%s: %" G_GINT64_FORMAT " steps in %s"), tn_run_state_name (p->state), steps, seconds);
-  if (isfinite (p->loss))
-    printf (_ (", loss %.4f"), p->loss);
-  if (isfinite (p->accuracy))
-    printf (_ (", held-out accuracy %.2f %%"), p->accuracy * 100);
-  printf (". %s\n", p->state == TN_RUN_FAILED ? "" : tn_run_folder_reason (folder)); /* why it failed is on stderr */
+  g_autofree char *loss = tn_cli_number (p->loss);
+  const char *reason = p->state == TN_RUN_FAILED ? "" : tn_run_folder_reason (folder); /* why it failed is on stderr */
+  if (p->state == TN_RUN_FAILED && p->step == 0)
+    printf (_ ("%s before the first step.\n"), tn_run_state_name (p->state));
+  else
+    {
+      printf (_ ("%s: %" G_GINT64_FORMAT " steps"), tn_run_state_name (p->state), p->step);
+      if (p->start_step > 0)
+        printf (_ (" (%" G_GINT64_FORMAT " of them now, in %s)"), p->step - p->start_step, seconds);
+      else
+        printf (_ (" in %s"), seconds);
+      if (isfinite (p->loss))
+        printf (_ (", loss %s"), loss);
+      if (isfinite (p->accuracy))
+        printf (_ (", held-out accuracy %.2f %%"), p->accuracy * 100);
+      printf (".%s%s\n", *reason != '\0' ? " " : "", reason);
+    }
   printf (_ ("Run: %s\n"), tn_run_folder_path (folder));
 }
 

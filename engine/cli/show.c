@@ -20,6 +20,15 @@ print_number (TnRunFolder *folder, const char *fact, const char *label, const ch
 }
 
 static void
+print_loss (TnRunFolder *folder, const char *fact, const char *label)
+{
+  double value = tn_run_folder_fact_number (folder, fact);
+  g_autofree char *text = tn_cli_number (value);
+  if (isfinite (value))
+    printf ("  %-16s %s\n", label, text);
+}
+
+static void
 print_bytes (TnRunFolder *folder, const char *fact, const char *label)
 {
   double value = tn_run_folder_fact_number (folder, fact);
@@ -50,12 +59,13 @@ static void
 print_run (TnRunFolder *folder)
 {
   printf ("%s\n", tn_run_folder_path (folder));
-  printf (_ ("%s, %s. %s\n"), tn_run_folder_model_name (folder), tn_run_state_name (tn_run_folder_seen_state (folder)),
-          tn_run_folder_reason (folder));
+  const char *reason = tn_run_folder_reason (folder);
+  printf (_ ("%s, %s.%s%s\n"), tn_run_folder_model_name (folder), tn_run_state_name (tn_run_folder_seen_state (folder)),
+          *reason != '\0' ? " " : "", reason);
   print_number (folder, "step", _ ("steps"), "%.0f", 1);
-  print_number (folder, "loss", _ ("loss"), "%.5f", 1);
+  print_loss (folder, "loss", _ ("loss"));
   print_number (folder, "accuracy", _ ("accuracy"), "%.2f %%", 100);
-  print_number (folder, "validation_loss", _ ("held-out loss"), "%.5f", 1);
+  print_loss (folder, "validation_loss", _ ("held-out loss"));
   print_number (folder, "seconds", _ ("seconds"), "%.2f", 1);
   print_number (folder, "parameters", _ ("parameters"), "%.0f", 1);
   print_bytes (folder, "memory_forecast", _ ("memory forecast"));

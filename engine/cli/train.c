@@ -30,8 +30,11 @@ open_queued (const char *path, gboolean json, int *exit_code)
   g_autoptr (GError) error = NULL;
   g_autoptr (TnRunFolder) folder = tn_run_folder_open (path, &error);
   if (folder != NULL && tn_run_folder_seen_state (folder) != TN_RUN_QUEUED)
-    g_set_error (&error, TN_ERROR, TN_ERROR_STATE, _ ("“%s” was begun already, it is %s: “tenon-cli resume %s” goes on with it."), path,
-                 tn_run_state_name (tn_run_folder_seen_state (folder)), path);
+    {
+      g_autofree char *quoted = tn_cli_quote (path);
+      g_set_error (&error, TN_ERROR, TN_ERROR_STATE, _ ("“%s” was begun already, it is %s: “%s resume %s” goes on with it."), path,
+                   tn_run_state_name (tn_run_folder_seen_state (folder)), tn_cli_program (), quoted);
+    }
   if (error == NULL)
     return g_steal_pointer (&folder);
   *exit_code = tn_cli_fail (error, json);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained.h"
+#include "cli/cli.h"
 #include "base/error.h"
 #include <string.h>
 
@@ -33,8 +34,8 @@ open_newest (const char *folder, GError **error)
   if (failure != NULL)
     g_propagate_error (error, failure);
   else if (checkpoint == NULL)
-    g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no checkpoint in “%s” yet: train the run first, or write one with “tenon-cli attach RUN checkpoint”."),
-                 folder);
+    g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no checkpoint in “%s” yet: train the run first, or write one with “%s attach RUN checkpoint”."),
+                 folder, tn_cli_program ());
   return checkpoint;
 }
 

@@ -14,7 +14,10 @@
  * The class is index % 10, so every run of ten samples holds each digit once.
  *
  * The constants in drawn-digits.c are fixed: a project that names this set and a seed must find the same pixels in a
- * later version. Measured when they were fixed (seed 1): see the table at the end of drawn-digits.c. */
+ * later version. Measured with seed 1 when they were fixed, training on samples 0..11999, testing on 12000..13999: logistic
+ * regression 87 % (its best over 40 epochs 87.8 %), LeNet-5 after 4 epochs 97.8 %; that LeNet-5, which never saw another
+ * digit, read 92.5 % of the last 10,000 pictures of ../shared/data/mnist (88 to 93 % after each of its epochs). One core draws
+ * about 70,000 samples a second. */
 
 #define TN_DRAWN_DIGITS_SIDE 28
 #define TN_DRAWN_DIGITS_PIXELS (28 * 28)

@@ -74,7 +74,7 @@ tn_program_load_weights (TnProgram *self, const char *path, char **report, GErro
   g_autoptr (TnSafetensors) file = tn_safetensors_open (path, error);
   if (file == NULL)
     return FALSE;
-  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GString) kept = g_string_new (NULL), text = g_string_new (NULL);
   int n_matched = 0;
   for (guint i = 0; i < self->state->len; i++)
     {
@@ -85,8 +85,11 @@ tn_program_load_weights (TnProgram *self, const char *path, char **report, GErro
       if (stored == NULL || !tn_shape_equal (&stored->shape, &entry->tensor->shape))
         {
           g_autofree char *want = tn_shape_to_string (&entry->tensor->shape);
-          g_autofree char *have = stored != NULL ? tn_shape_to_string (&stored->shape) : g_strdup (_ ("not in the file"));
-          g_string_append_printf (text, _ ("kept its own start: %s %s (%s)\n"), entry->name, want, have);
+          g_autofree char *have = stored != NULL ? tn_shape_to_string (&stored->shape) : NULL;
+          if (have != NULL)
+            g_string_append_printf (kept, _ ("\n  %s: is %s here, but %s in the file"), entry->name, want, have);
+          else
+            g_string_append_printf (kept, _ ("\n  %s: is not in the file"), entry->name);
           continue;
         }
       g_autoptr (TnTensor) tensor = tn_safetensors_load (file, entry->name, error);
@@ -94,17 +97,21 @@ tn_program_load_weights (TnProgram *self, const char *path, char **report, GErro
         return FALSE;
       n_matched++;
     }
-  for (guint i = 0; i < tn_safetensors_n (file); i++)
-    if (tn_program_find_state (self, tn_safetensors_entry (file, i)->name) == NULL)
-      g_string_append_printf (text, _ ("not used: %s\n"), tn_safetensors_entry (file, i)->name);
-  g_string_prepend (text, "\n");
-  g_autofree char *head = g_strdup_printf (_ ("%d tensors taken from %s"), n_matched, path);
-  g_string_prepend (text, head);
   if (n_matched == 0)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("No tensor of %s has the name and shape of a parameter of this model.\n%s"), path, text->str);
+      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("No tensor of %s has the name and shape of a parameter of this model:%s"), path,
+                   kept->str);
       return FALSE;
     }
+  g_string_append_printf (text, _ ("%d tensors taken from %s."), n_matched, path);
+  if (kept->len > 0)
+    g_string_append_printf (text, _ ("\nThese begin with fresh values instead:%s"), kept->str);
+  g_autoptr (GString) unused = g_string_new (NULL);
+  for (guint i = 0; i < tn_safetensors_n (file); i++)
+    if (tn_program_find_state (self, tn_safetensors_entry (file, i)->name) == NULL)
+      g_string_append_printf (unused, "\n  %s", tn_safetensors_entry (file, i)->name);
+  if (unused->len > 0)
+    g_string_append_printf (text, _ ("\nThe file has these besides, which this model does not use:%s"), unused->str);
   if (report != NULL)
     *report = g_strdup (text->str);
   return TRUE;

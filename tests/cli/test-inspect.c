@@ -73,7 +73,10 @@ test_what_a_run_leaves (void)
                                              { "/checkpoints/step-00000003/rank-0000.safetensors", "safetensors" },
                                              { "/checkpoints/step-00000003/state.json", "json" },
                                              { "/graphs/00_bootstrap_0000.ir", "ir" },
-                                             { "/graphs/00_bootstrap_0001.dot", "dot" } };
+                                             { "/graphs/00_bootstrap_0001.dot", "dot" },
+                                             { "/log.txt", "log" },
+                                             { "/lock", "lock" },
+                                             { "/checkpoints", "checkpoints" } };
   assert_kind ("p", "project");
   assert_kind ("p/project.json", "project");
   for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
@@ -92,6 +95,53 @@ test_what_a_run_leaves (void)
         found = TRUE;
       }
   g_assert_true (found);
+}
+
+/* Counted by hand: two nodes, one edge, and text that looks like more of them. */
+static void
+test_dot_is_counted (void)
+{
+  static const char dot[] = "digraph g {\ngraph [label=\"a -> b [\"]\nnode [shape=box]\nsubgraph cluster_0 {\nx [label=<<b>-&gt;</b> y [z]>]\n"
+                            "y [label=\"say \\\"x -> y\\\"\"]\n}\nx -> y [style=dashed]\n}\n";
+  g_autofree char *path = g_build_filename (scratch, "g", NULL);
+  g_assert_true (g_file_set_contents (path, dot, -1, NULL));
+  g_autoptr (JsonNode) node = inspect ("g");
+  g_assert_cmpfloat (number_of (node, "nodes"), ==, 2);
+  g_assert_cmpfloat (number_of (node, "edges"), ==, 1);
+  g_assert_cmpfloat (number_of (node, "clusters"), ==, 1);
+}
+
+static void
+test_several_and_a_wrong_one (void)
+{
+  g_autofree char *path = g_build_filename (scratch, "j", NULL);
+  g_assert_true (g_file_set_contents (path, "{\"a\": {\"b\": 3}, \"c\": \"0x1p-2\"}", -1, NULL));
+  g_auto (Result) result = run ("inspect j nowhere j");
+  g_assert_cmpint (result.exit_code, ==, 1);
+  g_assert_nonnull (strstr (result.err, "nowhere"));
+  g_assert_cmpstr (strstr (result.out, "kind"), !=, g_strrstr (result.out, "kind"));
+  g_assert_nonnull (strstr (result.out, "a.b"));
+  g_assert_nonnull (strstr (result.out, "0.25")); /* 0x1p-2 */
+}
+
+static void
+test_cut_gzip_is_damaged (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnTensor) tensor = tn_tensor_new (TN_DTYPE_U8, TN_SHAPE (20, 40, 40), NULL);
+  uint8_t *pixels = tn_tensor_data (tensor);
+  guint32 noise = 1;
+  for (size_t i = 0; i < tn_tensor_bytes (tensor); i++)
+    pixels[i] = (uint8_t) ((noise = noise * 1664525u + 1013904223u) >> 24);
+  g_autofree char *plain = g_build_filename (scratch, "pixels", NULL), *cut = g_build_filename (scratch, "cut", NULL);
+  g_assert_true (tn_idx_write (plain, tensor, &error));
+  g_autofree char *line = g_strdup_printf ("gzip -c '%s' | head -c 9000 > '%s'", plain, cut);
+  const char *argv[] = { "bash", "-c", line, NULL };
+  g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, &error));
+  g_assert_no_error (error);
+  g_autoptr (JsonNode) node = inspect ("cut");
+  g_assert_cmpstr (text_of (node, "kind"), ==, "idx");
+  g_assert_nonnull (strstr (text_of (node, "damage"), "cut short"));
 }
 
 static void
@@ -117,6 +167,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/inspect/arrays-by-content", test_arrays);
   g_test_add_func ("/cli/inspect/everything-that-a-run-leaves", test_what_a_run_leaves);
+  g_test_add_func ("/cli/inspect/dot-is-counted", test_dot_is_counted);
+  g_test_add_func ("/cli/inspect/several-and-a-wrong-one", test_several_and_a_wrong_one);
+  g_test_add_func ("/cli/inspect/cut-gzip-is-damaged", test_cut_gzip_is_damaged);
   g_test_add_func ("/cli/inspect/models-and-strange-files", test_models_and_strangers);
   return run_tests ();
 }

@@ -60,6 +60,24 @@ test_interrupted_once (void)
   g_assert_cmpfloat (number_of (end, "steps"), ==, number_of (last, "steps") + 3);
 }
 
+static void
+test_stopping_is_told_after_a_signal (void)
+{
+  make_project ("told", ENDLESS);
+  g_autoptr (GDataInputStream) rest = NULL, again_rest = NULL;
+  g_autoptr (GSubprocess) process = start_until ("train told", "Memory after step 1", &rest);
+  g_subprocess_send_signal (process, SIGINT);
+  g_auto (Result) result = finish_rest (process, rest);
+  g_assert_nonnull (strstr (result.err, "Stopping: this step will be finished"));
+  g_assert_nonnull (strstr (result.out, "stopped: "));
+  g_autofree char *run_path = only_run ("told"), *resume = g_strdup_printf ("resume %s", run_path);
+  g_autofree char *stop = g_strdup_printf ("attach %s stop", run_path);
+  g_autoptr (GSubprocess) again = start_until (resume, "Memory after step 1", &again_rest);
+  run_quiet (stop);
+  g_auto (Result) second = finish_rest (again, again_rest);
+  g_assert_null (strstr (second.err, "Stopping")); /* no Ctrl-C came */
+}
+
 /* Two signals of different kinds, as two of one kind may be merged before the first is seen. */
 static void
 test_interrupted_twice (void)
@@ -144,7 +162,15 @@ test_watched_live (void)
   g_autoptr (GDataInputStream) rest = NULL, watch_rest = NULL;
   g_autoptr (GSubprocess) process = start_until ("train watched --json", "memory-measured", &rest);
   g_autofree char *run_path = only_run ("watched"), *watch = g_strdup_printf ("attach %s watch --json", run_path);
-  g_autoptr (GSubprocess) watcher = start_until (watch, "\"progress\"", &watch_rest);
+  g_autoptr (GSubprocess) watcher = start_until (watch, "\"total_steps\": 1600000", &watch_rest); /* 100,000 epochs of 16: the trainer knows */
+  g_autofree char *left = NULL;
+  while (left == NULL)
+    {
+      g_autofree char *line = g_data_input_stream_read_line (watch_rest, NULL, NULL, NULL);
+      g_assert_nonnull (line);
+      if (strstr (line, "\"seconds_left\"") != NULL && strstr (line, "\"seconds_left\": null") == NULL)
+        left = g_steal_pointer (&line);
+    }
   g_autofree char *stop = g_strdup_printf ("attach %s stop", run_path);
   run_quiet (stop);
   g_auto (Result) trained = finish_rest (process, rest), watched = finish_rest (watcher, watch_rest);
@@ -189,6 +215,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/interrupt/once-writes-a-checkpoint", test_interrupted_once);
+  g_test_add_func ("/cli/interrupt/stopping-is-told-after-a-signal-only", test_stopping_is_told_after_a_signal);
   g_test_add_func ("/cli/interrupt/twice-ends-at-once", test_interrupted_twice);
   g_test_add_func ("/cli/interrupt/killed-run-goes-on-with-the-same-numbers", test_killed_and_resumed);
   g_test_add_func ("/cli/attach/steers-a-run-and-a-second-trainer-is-refused", test_steered);

@@ -108,9 +108,17 @@ test_predict_index (void)
   g_autofree char *a = g_strdup_printf ("predict %s digits.npy --index 3 --index 7", trained), *text = run_ok (a);
   g_autofree char *b = g_strdup_printf ("predict %s idx/t10k-images-idx3-ubyte --index 3 --index 7", trained), *same = run_ok (b);
   g_assert_cmpstr (text, ==, same);
-  g_assert_nonnull (strstr (text, "sample 7: class"));
+  g_assert_true (g_regex_match_simple ("sample 7: class [0-9] \\([0-9.]+ %\\)", text, 0, 0));
   g_autofree char *far = g_strdup_printf ("predict %s digits.npy --index 30", trained);
   assert_fails (far, 1, "0 to 29", NULL);
+  g_autoptr (TnTensor) wide = tn_tensor_new (TN_DTYPE_U8, TN_SHAPE (2, 9, 9), NULL);
+  g_autofree char *path = g_build_filename (scratch, "wide.npy", NULL), *line = g_strdup_printf ("predict %s wide.npy", trained);
+  memset (tn_tensor_data (wide), 0, tn_tensor_bytes (wide));
+  g_assert_true (tn_npy_write (path, wide, NULL));
+  g_auto (Result) result = run (line); /* nobody said anything of classes */
+  g_assert_cmpint (result.exit_code, ==, 1);
+  g_assert_nonnull (strstr (result.err, "2 samples (1, 9, 9)"));
+  g_assert_null (strstr (result.err, "classes"));
   g_autofree char *none = g_strdup_printf ("predict %s read/project.json", trained);
   assert_fails (none, 1, "project.json", NULL);
 }

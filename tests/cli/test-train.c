@@ -33,7 +33,9 @@ test_plain_lines (void)
   g_assert_null (strchr (result.out, '\r'));
   g_assert_null (strchr (result.out, '\033'));
   g_assert_nonnull (strstr (result.out, "forecast"));
+  g_assert_nonnull (strstr (result.out, "After step 16:")); /* steps done, not the index of the last one */
   g_assert_nonnull (strstr (result.out, "finished: 16 steps"));
+  g_assert_null (strstr (result.out, " \n"));
   g_autofree char *run_path = only_run ("plain");
   g_assert_nonnull (strstr (result.out, run_path));
 }
@@ -81,6 +83,67 @@ test_resume_extends (void)
   assert_fails (again, 1, "resume", NULL);
   g_autofree char *nothing = g_strdup_printf ("attach %s pause", run_path);
   assert_fails (nothing, 1, "finished", NULL);
+}
+
+/* All steps of the run, as in JSON, and how many are new. */
+static void
+test_resume_counts_all_steps (void)
+{
+  make_project ("count", NULL);
+  run_quiet ("train count --set train.max_steps=10"); /* ends inside an epoch */
+  g_autofree char *run_path = only_run ("count");
+  g_autofree char *line = g_strdup_printf ("resume %s --set train.max_steps=16", run_path), *out = run_ok (line);
+  g_assert_nonnull (strstr (out, "finished: 16 steps (6 of them now"));
+}
+
+/* A validation inside an epoch has the number of its checkpoint too. */
+static void
+test_validation_counts_steps_done (void)
+{
+  make_project ("inside", NULL);
+  g_autofree char *out = run_ok ("train inside --json --set train.max_steps=10");
+  g_auto (GStrv) lines = g_strsplit (out, "\n", -1);
+  int n = 0;
+  for (char **line = lines; *line != NULL; line++)
+    if (strstr (*line, "\"validation\"") != NULL)
+      {
+        g_autoptr (JsonNode) row = parse_lines (*line);
+        g_assert_cmpfloat (number_of (row, "step"), ==, 10);
+        n++;
+      }
+  g_assert_cmpint (n, ==, 1);
+}
+
+static void
+test_failed_before_training (void)
+{
+  make_project ("early", "--set device.memory_limit_mb=1");
+  g_auto (Result) result = run ("train early");
+  g_assert_cmpint (result.exit_code, ==, 1);
+  g_assert_nonnull (strstr (result.out, "failed before the first step.\n"));
+  g_assert_null (strstr (result.out, "0 steps"));
+}
+
+/* A loss that ran away is told in a few characters, and a small one is not 0.0000. */
+static void
+test_losses_are_short (void)
+{
+  static const char *const losses[][2] = { { "1.25e25", " 1.250e+25" }, { "0.000000125", " 1.250e-07" }, { "2.302585", " 2.303" }, { "12345.678", " 12345.7" } };
+  make_project ("wild", NULL);
+  run_quiet ("train wild --set train.max_steps=1");
+  g_autofree char *run_path = only_run ("wild"), *line = g_strdup_printf ("show %s", run_path);
+  g_autofree char *file = g_build_filename (scratch, run_path, "run.json", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (losses); i++)
+    {
+      g_autofree char *text = NULL, *number = g_strdup_printf ("\\g<1>%s", losses[i][0]);
+      g_assert_true (g_file_get_contents (file, &text, NULL, NULL));
+      g_autoptr (GRegex) regex = g_regex_new ("(\"loss\": )[-+.0-9e]+", 0, 0, NULL);
+      g_autofree char *changed = g_regex_replace (regex, text, -1, 0, number, 0, NULL);
+      g_assert_true (g_file_set_contents (file, changed, -1, NULL));
+      g_autofree char *shown = run_ok (line), *table = run_ok ("runs wild");
+      g_assert_nonnull (strstr (shown, losses[i][1]));
+      g_assert_nonnull (strstr (table, losses[i][1]));
+    }
 }
 
 static void
@@ -223,6 +286,25 @@ test_weights_travel (void)
   g_assert_cmpmem (tn_tensor_data (a), tn_tensor_bytes (a), tn_tensor_data (b), tn_tensor_bytes (b));
 }
 
+static void
+test_weights_that_do_not_fit_are_listed (void)
+{
+  static const char model[] = "{\"input\": {\"shape\": [1, 32, 32], \"pad\": 2}, \"cells\": [{\"type\": \"Conv2d\", \"name\": \"conv1\", "
+                              "\"out_channels\": 6, \"kernel\": 5, \"pad_mode\": \"valid\", \"has_bias\": true}, {\"type\": \"Flatten\"}, "
+                              "{\"type\": \"Dense\", \"name\": \"fc1\", \"out_channels\": 10}]}";
+  make_project ("donor", NULL);
+  run_quiet ("train donor --set train.max_steps=1");
+  g_autofree char *run_path = only_run ("donor"), *line = g_strdup_printf ("export %s -o donor.safetensors", run_path);
+  run_quiet (line);
+  g_autofree char *path = g_build_filename (scratch, "half.json", NULL);
+  g_assert_true (g_file_set_contents (path, model, -1, NULL));
+  run_quiet ("new half --model half.json --set init.from=donor.safetensors " SMALL);
+  g_autofree char *out = run_ok ("train half --set train.max_steps=1");
+  g_assert_nonnull (strstr (out, "2 tensors taken from")); /* conv1.weight and conv1.bias */
+  g_assert_nonnull (strstr (out, "\n  fc1.weight: is (10, 4704) here, but (120, 400) in the file\n"));
+  g_assert_nonnull (strstr (out, "\n  conv2.weight\n"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -235,9 +317,14 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train/full-disk-is-told-and-the-run-goes-on-later", test_full_disk);
   g_test_add_func ("/cli/train/graphs-of-every-stage-are-saved", test_graphs_are_saved);
   g_test_add_func ("/cli/resume/epochs-can-be-added", test_resume_extends);
+  g_test_add_func ("/cli/resume/counts-all-steps", test_resume_counts_all_steps);
+  g_test_add_func ("/cli/train/validation-counts-steps-done", test_validation_counts_steps_done);
+  g_test_add_func ("/cli/train/failed-before-the-first-step", test_failed_before_training);
+  g_test_add_func ("/cli/train/losses-have-four-digits", test_losses_are_short);
   g_test_add_func ("/cli/runs/lists-state-steps-and-loss", test_runs_are_listed);
   g_test_add_func ("/cli/sample/makes-a-project-once-and-a-run-each-time", test_sample);
   g_test_add_func ("/cli/verify-resume/stopped-and-resumed-is-equal", test_verify_resume);
+  g_test_add_func ("/cli/init-from/what-does-not-fit-is-listed", test_weights_that_do_not_fit_are_listed);
   g_test_add_func ("/cli/export/weights-begin-another-run", test_weights_travel);
   return run_tests ();
 }

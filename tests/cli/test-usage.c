@@ -4,7 +4,7 @@
 /* What every command owes: help that fits a screen, and mistakes that are named. */
 
 static const char *const commands[] = { "new", "train", "sample", "resume", "runs", "show", "attach", "eval", "predict", "export", "graph",
-                                        "inspect", "options", "doctor", "verify-resume", "bench" };
+                                        "inspect", "cells", "options", "doctor", "verify-resume", "bench" };
 
 static void
 assert_fits (const char *text, const char *what)
@@ -44,7 +44,10 @@ test_unknown_names (void)
   assert_fails ("new d --set train.btch=3", 2, "train.btch", "did you mean “train.batch”", NULL);
   assert_fails ("new d --set train.batch=many", 2, "train.batch", "many", NULL);
   assert_fails ("new d --set train.batch", 2, "NAME=VALUE", NULL);
-  assert_fails ("options otimizer", 2, "otimizer", NULL);
+  assert_fails ("options optimiser", 2, "optimiser", "did you mean “optimizer”", NULL);
+  assert_fails ("--verison", 2, "“--verison”", "did you mean “--version”", NULL);
+  assert_fails ("help trian", 2, "“trian”", "did you mean “train”", NULL);
+  assert_fails ("cells Conv3d", 2, "“Conv3d”", "did you mean “Conv2d”", NULL);
   g_autofree char *path = g_build_filename (scratch, "d", NULL);
   g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
 }
@@ -69,6 +72,10 @@ test_not_a_folder (void)
   assert_fails ("eval nowhere", 1, "nowhere", NULL);
   assert_fails ("attach nowhere watch", 1, "nowhere", NULL);
   assert_fails ("new p --data missing-folder", 2, "missing-folder", NULL);
+  assert_fails ("new p --data /etc/passwd", 1, "/etc/passwd", NULL);
+  assert_fails ("new p --preset resnet18-cifar --data drawn-digits", 1, "3 x 32 x 32", NULL); /* one channel of 28 x 28 does not fit */
+  g_autofree char *path = g_build_filename (scratch, "p", NULL);
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
 }
 
 static void
@@ -112,6 +119,80 @@ test_doctor_is_json (void)
   g_assert_cmpfloat (number_of (report, "gflops_1_thread"), >, 0.1);
   g_assert_cmpfloat (number_of (report, "threads"), >=, 1);
   g_assert_nonnull (text_of (report, "onednn"));
+  g_assert_null (strstr (out, "\"threads\": 1.0"));
+  g_assert_true (g_regex_match_simple ("\"memory_bytes\": [0-9]+[,}]", out, 0, 0));
+}
+
+static void
+test_help_of_a_command (void)
+{
+  g_autofree char *a = run_ok ("help train"), *b = run_ok ("train --help");
+  g_assert_cmpstr (a, ==, b);
+}
+
+/* Whatever reads --json output gets JSON even where the line itself is wrong. */
+static void
+test_usage_errors_are_json (void)
+{
+  static const char *const lines[] = { "train d --json --set train.btch=3", "train --json", "options nothing --json", "eval --json --part none x" };
+  make_project ("d", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    {
+      g_auto (Result) result = run (lines[i]);
+      g_assert_cmpint (result.exit_code, ==, 2);
+      g_autoptr (JsonNode) told = parse_lines (result.out);
+      g_assert_cmpstr (text_of (told, "code"), ==, "invalid-argument");
+      g_assert_nonnull (strstr (result.err, text_of (told, "error")));
+    }
+}
+
+static void
+test_cells_tell_their_options (void)
+{
+  g_autofree char *all = run_ok ("cells"), *conv = run_ok ("cells Conv2d --json");
+  g_assert_nonnull (strstr (all, "Dense"));
+  g_autoptr (JsonNode) cell = parse_lines (conv);
+  JsonArray *options = json_object_get_array_member (json_node_get_object (cell), "options");
+  gboolean found = FALSE;
+  for (guint i = 0; i < json_array_get_length (options); i++)
+    {
+      JsonObject *option = json_array_get_object_element (options, i);
+      if (strcmp (json_object_get_string_member (option, "name"), "pad_mode") != 0)
+        continue;
+      found = TRUE;
+      g_assert_cmpstr (json_object_get_string_member (option, "default"), ==, "same"); /* MindSpore's default */
+      g_assert_cmpstr (json_object_get_string_member (option, "range"), ==, "same|valid|pad");
+    }
+  g_assert_true (found);
+}
+
+/* The model that "cells" shows can be trained. */
+static void
+test_cells_example_trains (void)
+{
+  g_autofree char *all = run_ok ("cells"), *path = g_build_filename (scratch, "example.json", NULL);
+  char *begin = strstr (all, "\n{\n"), *end = strstr (all, "\n}\n");
+  g_assert_true (begin != NULL && end != NULL && begin < end);
+  g_assert_true (g_file_set_contents (path, begin + 1, end + 3 - (begin + 1), NULL));
+  run_quiet ("new example --model example.json --data drawn-digits " SMALL);
+  run_quiet ("train example --set train.max_steps=2");
+}
+
+static void
+test_hints_can_be_pasted (void)
+{
+  g_autofree char *out = run_ok ("new 'two words' --preset lenet5 " SMALL), *program = program_path ();
+  g_autofree char *wanted = g_strdup_printf ("%s train 'two words'", program);
+  g_assert_nonnull (strstr (out, wanted));
+}
+
+static void
+test_bench_for_people (void)
+{
+  g_autofree char *json = run_ok ("bench mlp --batch 8 --threads 1 --steps 2 --warmup 1 --seconds 0"), *text = run_ok ("bench mlp --batch 8 --threads 1 --steps 2 --warmup 1 --seconds 0 --text");
+  g_autoptr (JsonNode) line = parse_lines (json);
+  g_assert_cmpfloat (number_of (line, "ms_p99"), >=, number_of (line, "ms_median"));
+  g_assert_true (g_str_has_prefix (text, "mlp, batch 8"));
 }
 
 static void
@@ -132,13 +213,20 @@ static void
 test_full_output_is_told (void)
 {
   g_autofree char *program = program_path ();
-  g_autofree char *line = g_strdup_printf ("'%s' options > /dev/full", program);
-  const char *argv[] = { "bash", "-c", line, NULL };
-  g_autofree char *err = NULL;
-  int status;
-  g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &err, &status, NULL));
-  g_assert_cmpint (WEXITSTATUS (status), ==, 1);
-  g_assert_nonnull (strstr (err, "Cannot write the output"));
+  make_project ("f", NULL);
+  static const char *const lines[] = { "options", "options --json", "graph -f ir f", "graph -f json f", "bench peak --seconds 0.01", "doctor --seconds 0.01 --json",
+                                       "train f --json --set train.max_steps=2", "inspect f", "cells" };
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    {
+      g_autofree char *line = g_strdup_printf ("cd '%s' && XDG_DATA_HOME=data XDG_RUNTIME_DIR='%s' '%s' %s > /dev/full", scratch, scratch, program, lines[i]);
+      const char *argv[] = { "bash", "-c", line, NULL };
+      g_autofree char *err = NULL;
+      int status;
+      g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &err, &status, NULL));
+      g_test_message ("%s: %s", lines[i], err);
+      g_assert_cmpint (WEXITSTATUS (status), ==, 1);
+      g_assert_nonnull (strstr (err, "Cannot write the output"));
+    }
 }
 
 int
@@ -153,6 +241,12 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/new/model-is-copied", test_new_copies_a_model);
   g_test_add_func ("/cli/options/every-line-is-json", test_options_are_json);
   g_test_add_func ("/cli/doctor/report-is-json", test_doctor_is_json);
+  g_test_add_func ("/cli/usage/help-of-a-command-by-either-way", test_help_of_a_command);
+  g_test_add_func ("/cli/usage/errors-are-json-too", test_usage_errors_are_json);
+  g_test_add_func ("/cli/cells/tells-defaults-and-ranges", test_cells_tell_their_options);
+  g_test_add_func ("/cli/cells/example-trains", test_cells_example_trains);
+  g_test_add_func ("/cli/hints/can-be-pasted", test_hints_can_be_pasted);
+  g_test_add_func ("/cli/bench/json-or-text", test_bench_for_people);
   g_test_add_func ("/cli/output/closed-pipe-is-no-failure", test_closed_pipe);
   g_test_add_func ("/cli/output/full-disk-is-a-failure", test_full_output_is_told);
   return run_tests ();

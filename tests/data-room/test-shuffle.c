@@ -7,7 +7,7 @@
 static int
 compare_ids (const void *a, const void *b)
 {
-  int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
@@ -27,9 +27,9 @@ test_is_a_bijection (void)
       g_assert_cmpint (tn_shuffle_n (shuffle), ==, n);
       for (int64_t epoch = 0; epoch < 20; epoch++)
         {
-          memcpy (sorted, tn_shuffle_order (shuffle, epoch), sizeof *ids * (gsize) n);
-          qsort (sorted, (size_t) n, sizeof *sorted, compare_ids);
-          g_assert_cmpmem (sorted, sizeof *ids * (gsize) n, ids, sizeof *ids * (gsize) n);
+          memcpy (sorted, tn_shuffle_order (shuffle, epoch), sizeof *ids * (gsize)n);
+          qsort (sorted, (size_t)n, sizeof *sorted, compare_ids);
+          g_assert_cmpmem (sorted, sizeof *ids * (gsize)n, ids, sizeof *ids * (gsize)n);
         }
     }
 }
@@ -56,8 +56,8 @@ test_depends_on_seed_and_epoch_only (void)
   g_assert_cmpint (memcmp (tn_shuffle_order (other, 5), first, sizeof first), !=, 0);
 }
 
-/* Where sample 0 goes is uniform over 10 places: chi-square with 9 degrees of freedom is over 33.7 once in 10,000 times;
- * the seed is fixed, so this passes always or never. */
+/* Where sample 0 goes is uniform over 10 places: chi-square with 9 degrees of freedom is over 33.7 once in 10,000
+ * times; the seed is fixed, so this passes always or never. */
 static void
 test_places_are_uniform (void)
 {

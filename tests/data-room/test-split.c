@@ -5,7 +5,8 @@
 
 #include "base/error.h"
 
-static const char *const rules[] = { "none", "last:1", "last:7", "last:10%", "last:33.3%", "last:99%", "hash:10%", "hash:50%", "hash:90%" };
+static const char *const rules[] = { "none",     "last:1",   "last:7",   "last:10%", "last:33.3%",
+                                     "last:99%", "hash:10%", "hash:50%", "hash:90%" };
 
 static void
 test_disjoint_and_complete (void)
@@ -14,7 +15,7 @@ test_disjoint_and_complete (void)
     for (int64_t n = 100; n <= 1003; n += 301)
       {
         g_autoptr (GError) error = NULL;
-        g_autofree uint8_t *seen = g_malloc0 ((gsize) n);
+        g_autofree uint8_t *seen = g_malloc0 ((gsize)n);
         g_autoptr (TnSplit) split = tn_split_new (rules[k], n, &error);
         g_assert_no_error (error);
         g_assert_cmpint (split->n_train + split->n_held_out, ==, n);
@@ -39,7 +40,8 @@ test_sizes (void)
   {
     const char *rule;
     int64_t n, held_out;
-  } cases[] = { { "none", 5, 0 }, { "last:2", 5, 2 }, { "last:10%", 60000, 6000 }, { "last:10%", 14, 1 }, { "last:10%", 16, 2 }, { "last:0.5%", 1000, 5 } };
+  } cases[] = { { "none", 5, 0 },      { "last:2", 5, 2 },    { "last:10%", 60000, 6000 },
+                { "last:10%", 14, 1 }, { "last:10%", 16, 2 }, { "last:0.5%", 1000, 5 } };
   for (gsize k = 0; k < G_N_ELEMENTS (cases); k++)
     {
       g_autoptr (TnSplit) split = tn_split_new (cases[k].rule, cases[k].n, NULL);
@@ -54,7 +56,8 @@ test_hash_keeps_sides (void)
 {
   g_autoptr (TnSplit) small = tn_split_new ("hash:20%", 10000, NULL);
   g_autoptr (TnSplit) large = tn_split_new ("hash:20%", 15000, NULL);
-  g_assert_cmpmem (small->held_out, sizeof (int64_t) * (gsize) small->n_held_out, large->held_out, sizeof (int64_t) * (gsize) small->n_held_out);
+  g_assert_cmpmem (small->held_out, sizeof (int64_t) * (gsize)small->n_held_out, large->held_out,
+                   sizeof (int64_t) * (gsize)small->n_held_out);
   g_assert_cmpint (large->held_out[small->n_held_out], >=, 10000);
   /* 2,000 expected, five standard deviations (sqrt (10000 * 0.2 * 0.8) = 40) allowed. */
   g_assert_cmpint (ABS (small->n_held_out - 2000), <, 200);
@@ -67,8 +70,8 @@ test_nothing_left_is_refused (void)
   {
     const char *rule;
     int64_t n;
-  } cases[] = { { "last:10", 10 }, { "last:11", 10 }, { "last:99%", 10 }, { "last:1%", 10 }, { "hash:1%", 1 }, { "last:1", 1 }, { "none", 0 }, { "last:1", 0 },
-                { "hash:50%", 0 } };
+  } cases[] = { { "last:10", 10 }, { "last:11", 10 }, { "last:99%", 10 }, { "last:1%", 10 }, { "hash:1%", 1 },
+                { "last:1", 1 },   { "none", 0 },     { "last:1", 0 },    { "hash:50%", 0 } };
   for (gsize k = 0; k < G_N_ELEMENTS (cases); k++)
     {
       g_autoptr (GError) error = NULL;
@@ -81,8 +84,12 @@ test_nothing_left_is_refused (void)
 static void
 test_no_rules (void)
 {
-  static const char *const bad[] = { "", "last", "last:", "last:0", "last:-1", "last:0%", "last:100%", "last:nan%", "last:1e999%", "last:5 %", "last:5%%", "hash:10",
-                                     "hash:", "none ", "LAST:5", "first:5", "last: 5", "last:99999999999999999999", "hash:-5%", "last:10%x" };
+  static const char *const bad[] = {
+    "",          "last",      "last:",       "last:0",   "last:-1",  "last:0%",
+    "last:100%", "last:nan%", "last:1e999%", "last:5 %", "last:5%%", "hash:10",
+    "hash:",     "none ",     "LAST:5",      "first:5",  "last: 5",  "last:99999999999999999999",
+    "hash:-5%",  "last:10%x"
+  };
   for (gsize k = 0; k < G_N_ELEMENTS (bad); k++)
     {
       g_autoptr (GError) error = NULL, again = NULL;

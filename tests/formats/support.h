@@ -56,7 +56,9 @@ remove_folder (const char *folder)
 static inline void
 write_bytes (const char *path, const void *data, size_t n)
 {
-  /* Not g_file_set_contents_full(): without CONSISTENT it leaves the end of a longer file that was there before. */
+  /* Not g_file_set_contents_full(): without CONSISTENT it leaves the end of a longer file that was there before. And a new file,
+   * as ext4 waits for the disk when an old one that was cut to nothing is closed. */
+  g_unlink (path);
   FILE *file = fopen (path, "wb");
   g_assert_nonnull (file);
   g_assert_cmpint (fwrite (data, 1, n, file), ==, n);
