@@ -115,7 +115,11 @@ tn_conv2d_geometry (const TnNode *node, TnConv2dGeometry *out)
   Conv conv;
   TnShape x, w, y;
   *out = (TnConv2dGeometry){ 0 };
-  g_return_if_fail (g_str_has_prefix (node->op->name, "Conv2D") && resolve (node, &conv, &x, &w, &y, NULL));
+  TnNode plain = *node;
+  if (g_str_has_prefix (node->op->name, "Fused")) /* ops/fused.c: the convolution's inputs and attributes come first */
+    plain.op = tn_op_find (node->op->name + strlen ("Fused"));
+  plain.n_inputs = 2;
+  g_return_if_fail (plain.op != NULL && g_str_has_prefix (plain.op->name, "Conv2D") && resolve (&plain, &conv, &x, &w, &y, NULL));
   const TnWindowAxis *h = &conv.window.axis[1], *v = &conv.window.axis[2];
   *out = (TnConv2dGeometry){ .n = conv.n,
                              .c = conv.c,

@@ -15,5 +15,5 @@ typedef struct
   int64_t group;
 } TnConv2dGeometry;
 
-/** @node: one of the three rows, which has passed its shape rule. */
+/** @node: one of the three rows or their fused forms, which has passed its shape rule. */
 void tn_conv2d_geometry (const TnNode *node, TnConv2dGeometry *out);

@@ -26,24 +26,13 @@ has_rows (const TnValue *value)
 
 /* ---- convolution ---- */
 
-/* The convolution inside a fused node, so that ops/conv.c resolves its geometry. */
-static void
-conv_geometry (const TnNode *node, TnConv2dGeometry *out)
-{
-  TnNode plain = *node;
-  if (g_str_has_prefix (node->op->name, "Fused"))
-    plain.op = tn_op_find (node->op->name + strlen ("Fused"));
-  plain.n_inputs = 2;
-  tn_conv2d_geometry (&plain, out);
-}
-
 static gboolean
 match_conv (const TnNode *node, const TnCpuTarget *target)
 {
   if (!all_f32 (node) || !has_rows (node->inputs[0]) || node->inputs[0]->shape.n_dims != 4)
     return FALSE;
   TnConv2dGeometry g;
-  conv_geometry (node, &g);
+  tn_conv2d_geometry (node, &g);
   int64_t weight_bytes = g.o * (g.c / MAX (g.group, 1)) * g.kh * g.kw * (int64_t) sizeof (float);
   int64_t image_bytes = MAX (g.c * g.h * g.w, g.o * g.oh * g.ow) * (int64_t) sizeof (float);
   return g.n > 0 && weight_bytes <= LARGEST_LANES_WEIGHT && image_bytes * TN_LANES < G_MAXINT32;
@@ -53,7 +42,7 @@ static TnLanesConv *
 new_conv (const TnNode *node, const TnCpuTarget *target, GError **error)
 {
   TnConv2dGeometry g;
-  conv_geometry (node, &g);
+  tn_conv2d_geometry (node, &g);
   TnLanesConvShape shape = { .channels = (int) g.c, .height = (int) g.h, .width = (int) g.w, .outputs = (int) g.o,
                              .kernel_h = (int) g.kh, .kernel_w = (int) g.kw, .stride_h = (int) g.stride_h, .stride_w = (int) g.stride_w,
                              .pad_top = (int) g.pad_top, .pad_bottom = (int) g.pad_bottom, .pad_left = (int) g.pad_left,

@@ -16,17 +16,6 @@
 #define GRADIENT_OUTPUTS 16 /* channels of a weight gradient's task: more fall out of the cache (measured) */
 #define SEVERAL_TASKS 8
 
-/* The convolution inside a fused node, so that ops/conv.c resolves its geometry. */
-static void
-conv_geometry (const TnNode *node, TnConv2dGeometry *out)
-{
-  TnNode plain = *node;
-  if (g_str_has_prefix (node->op->name, "Fused"))
-    plain.op = tn_op_find (node->op->name + strlen ("Fused"));
-  plain.n_inputs = 2;
-  tn_conv2d_geometry (&plain, out);
-}
-
 static TnDnnlKind
 kind_of (const TnNode *node)
 {
@@ -81,7 +70,7 @@ static TnDnnlConvShape
 cut (Wide *wide, const TnNode *node, const TnCpuTarget *target)
 {
   TnDnnlKind kind = kind_of (node);
-  conv_geometry (node, &wide->g);
+  tn_conv2d_geometry (node, &wide->g);
   const TnConv2dGeometry *g = &wide->g;
   if (kind == TN_DNNL_FORWARD)
     cut_images (wide, g->o, g->c, g->c * g->h * g->w, target->block);
@@ -107,7 +96,7 @@ match_any (const TnNode *node, const TnCpuTarget *target)
   if (node->inputs[0]->shape.n_dims != 4 || tn_shape_count (&node->inputs[0]->shape) == 0)
     return FALSE;
   Wide wide = { 0 };
-  conv_geometry (node, &wide.g);
+  tn_conv2d_geometry (node, &wide.g);
   const TnConv2dGeometry *g = &wide.g;
   gboolean inputs = g->c % target->block == 0 ? g->c >= TN_WIDE_INPUT_CHANNELS
                                               : g->c <= TN_DNNL_FEW_CHANNELS && kind_of (node) != TN_DNNL_BACKWARD_DATA;
@@ -123,7 +112,7 @@ static gboolean
 few_channels (const TnNode *node)
 {
   TnConv2dGeometry g;
-  conv_geometry (node, &g);
+  tn_conv2d_geometry (node, &g);
   return g.c <= TN_DNNL_FEW_CHANNELS;
 }
 
