@@ -358,6 +358,16 @@ match_max_pool (const TnNode *node, const TnCpuTarget *target)
   return all_f32 (node) && has_rows (node->inputs[0]) && pool_of (node, &node->inputs[0]->shape, &pool);
 }
 
+/* Windows of 2 x 2 that do not overlap: each cell of x is read before its gradient is written, so that dx may lie over x. */
+static gboolean
+match_max_pool_in_place (const TnNode *node, const TnCpuTarget *target)
+{
+  TnLanesPool pool;
+  return match_max_pool (node, target) && pool_of (node, &node->inputs[0]->shape, &pool) && pool.kernel_h == 2 && pool.kernel_w == 2
+         && pool.stride_h == 2 && pool.stride_w == 2 && pool.pad_top == 0 && pool.pad_left == 0 && pool.out_height * 2 <= pool.height
+         && pool.out_width * 2 <= pool.width;
+}
+
 static gboolean
 prepare_pool (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch, GError **error)
 {
@@ -422,6 +432,11 @@ run_loss (const TnCpuCall *call)
     .match = match_dense_input_sliced, .prepare = prepare_dense, .release = release_dense, .run = run_dense_input_sliced },      \
   { .op = op_, .name = "lanes by rows", .in = { L, R, L }, .out = { L }, .match = match_dense_input_whole,                        \
     .prepare = prepare_dense, .release = release_dense, .tasks = tasks_dense_input, .run = run_dense_input_whole }
+#define MAX_POOL_GRAD(op_)                                                                                                       \
+  { .op = op_, .name = "lanes", .sliced = TRUE, .inplace = TRUE, .in = { L, L, L }, .out = { L }, .match = match_max_pool_in_place, \
+    .prepare = prepare_pool, .release = g_free, .run = run_max_pool_grad },                                                      \
+  { .op = op_, .name = "lanes", .sliced = TRUE, .in = { L, L, L }, .out = { L }, .match = match_max_pool, .prepare = prepare_pool, \
+    .release = g_free, .run = run_max_pool_grad }
 #define DENSE_WEIGHT(op_)                                                                                                        \
   { .op = op_, .name = "lanes by rows", .in = { L, P }, .out = { R, R }, .match = match_dense_weight,                             \
     .prepare = prepare_dense_weight, .release = release_dense, .tasks = tasks_dense_weight, .run = run_dense_weight }
@@ -445,8 +460,8 @@ const TnCpuKernel tn_cpu_kernels_lanes[] = {
   { .op = "BiasAddGrad", .name = "lanes by rows", .in = { L }, .out = { R }, .match = match_bias_grad_dense,
     .prepare = prepare_bias_grad_dense, .release = release_bias_grad_dense, .run = run_bias_grad_dense },
   { .op = "MaxPool", .name = "lanes", .sliced = TRUE, .in = { L }, .out = { L }, .match = match_max_pool, .prepare = prepare_pool, .release = g_free, .run = run_max_pool },
-  { .op = "MaxPoolGrad", .name = "lanes", .sliced = TRUE, .in = { L, L, L }, .out = { L }, .match = match_max_pool, .prepare = prepare_pool, .release = g_free, .run = run_max_pool_grad },
-  { .op = "FusedMaxPoolReluGrad", .name = "lanes", .sliced = TRUE, .in = { L, L, L }, .out = { L }, .match = match_max_pool, .prepare = prepare_pool, .release = g_free, .run = run_max_pool_grad },
+  MAX_POOL_GRAD ("MaxPoolGrad"),
+  MAX_POOL_GRAD ("FusedMaxPoolReluGrad"),
   { .op = "SparseSoftmaxCrossEntropyWithLogits", .name = "lanes", .sliced = TRUE, .in = { L, R }, .out = { R, L }, .match = match_loss, .run = run_loss },
   { 0 },
 };
