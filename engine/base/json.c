@@ -385,6 +385,11 @@ JsonNode *
 tn_json_load (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) /* a pipe would hang the reader */
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s” is not a regular file."), path);
+      return NULL;
+    }
   g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, error);
   if (file == NULL)
     {

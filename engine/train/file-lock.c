@@ -19,7 +19,7 @@ whole_file (void)
 int
 tn_file_lock_take (const char *path, int wait_ms, GError **error)
 {
-  int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (fd < 0)
     {
       tn_error_set_errno (error, errno, _("lock"), path);
@@ -46,7 +46,7 @@ tn_file_lock_take (const char *path, int wait_ms, GError **error)
 gboolean
 tn_file_lock_is_held (const char *path)
 {
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0)
     return FALSE;
   struct flock lock = whole_file ();

@@ -144,7 +144,7 @@ load (TnProject *self, GError **error)
     return FALSE;
   self->crc = tn_crc32c (0, text, n);
   g_autofree char *generation = NULL;
-  if (g_file_get_contents (lock, &generation, NULL, NULL))
+  if (g_file_test (lock, G_FILE_TEST_IS_REGULAR) && g_file_get_contents (lock, &generation, NULL, NULL))
     self->generation = g_ascii_strtoull (generation, NULL, 10);
   return TRUE;
 }

@@ -406,7 +406,7 @@ static void
 make_reserve (TnRunFolder *self)
 {
   g_autofree char *path = g_build_filename (self->path, RESERVE_FILE, NULL);
-  int fd = open (path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  int fd = open (path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (fd < 0)
     return;
   if (posix_fallocate (fd, 0, RESERVE_BYTES) != 0)
@@ -650,7 +650,8 @@ tn_run_folder_log (TnRunFolder *self, const char *format, ...)
   if (self->log_fd < 0)
     {
       g_autofree char *path = g_build_filename (self->path, "log.txt", NULL);
-      self->log_fd = open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+      /* Not blocking: whatever stands there in the place of a log must not hang the run. */
+      self->log_fd = open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
     }
   if (self->log_fd >= 0 && write (self->log_fd, line, strlen (line)) < 0)
     errno = 0; /* a log that cannot be written is no reason to stop */

@@ -126,7 +126,7 @@ tn_run_folder_owner (const char *path, TnRunOwner *owner, GError **error)
   g_autofree char *text = NULL;
   gsize n;
   owner->held = tn_file_lock_is_held (file);
-  if (g_file_get_contents (file, &text, &n, NULL))
+  if (g_file_test (file, G_FILE_TEST_IS_REGULAR) && g_file_get_contents (file, &text, &n, NULL))
     parse_owner (text, n, owner);
   if (owner->host == NULL)
     owner->host = g_strdup ("");

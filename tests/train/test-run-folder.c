@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -186,6 +187,31 @@ test_damaged_run_json (void)
     }
 }
 
+/* A named pipe in the place of a file would hang whoever opens it. Each kind of file of a project and a run in turn. */
+static void
+test_pipes_do_not_hang (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnProject) project = small_project (scratch, "pipes", NULL);
+  g_autoptr (TnRunFolder) run = tn_run_folder_create (project, NULL, &error);
+  g_assert_no_error (error);
+  static const char *const names[] = { "log.txt", "lock", "run.json" };
+  alarm (20); /* a hang ends the program and so fails */
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *file = g_build_filename (tn_run_folder_path (run), names[i], NULL);
+      g_unlink (file);
+      g_assert_cmpint (mkfifo (file, 0600), ==, 0);
+      g_auto (TnRunOwner) owner = { 0 };
+      tn_run_folder_log (run, "to %s", names[i]);
+      tn_run_folder_owner (tn_run_folder_path (run), &owner, NULL);
+      g_assert_false (owner.held);
+    }
+  g_assert_false (tn_run_folder_reload (run, &error));
+  g_assert_nonnull (error);
+  alarm (0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -199,6 +225,7 @@ main (int argc, char **argv)
   g_test_add_func ("/train/run-folder/the-lock-is-for-one", test_lock);
   g_test_add_func ("/train/run-folder/living-state-without-lock-is-lost", test_lost);
   g_test_add_func ("/train/run-folder/vanished-folder-is-an-error", test_vanished_folder);
+  g_test_add_func ("/train/run-folder/pipes-do-not-hang", test_pipes_do_not_hang);
   g_test_add_func ("/train/run-folder/damaged-run-json-is-an-error", test_damaged_run_json);
   int result = g_test_run ();
   remove_tree (scratch);
