@@ -58,9 +58,10 @@ print_checkpoints (TnRunFolder *folder)
 static void
 print_run (TnRunFolder *folder)
 {
-  printf ("%s\n", tn_run_folder_path (folder));
+  TnRunState state = tn_run_folder_seen_state (folder); /* may read run.json again: texts of the folder only after this */
   const char *reason = tn_run_folder_reason (folder);
-  printf (_ ("%s, %s.%s%s\n"), tn_run_folder_model_name (folder), tn_run_state_name (tn_run_folder_seen_state (folder)),
+  printf ("%s\n", tn_run_folder_path (folder));
+  printf (_ ("%s, %s.%s%s\n"), tn_run_folder_model_name (folder), tn_run_state_name (state),
           *reason != '\0' ? " " : "", reason);
   print_number (folder, "step", _ ("steps"), "%.0f", 1);
   print_loss (folder, "loss", _ ("loss"));

@@ -87,7 +87,8 @@ TnModel *tn_run_folder_load_model (const TnRunFolder *self, GError **error);
 const char *tn_run_folder_model_name (const TnRunFolder *self);
 
 TnRunState tn_run_folder_state (const TnRunFolder *self);
-/** State as somebody who looks from outside should call it: lost where a living state has no process. */
+/** State as somebody who looks from outside should call it: lost where a living state has no process. May reload run.json: texts that the
+ * folder gave out before hold no longer. */
 TnRunState tn_run_folder_seen_state (TnRunFolder *self);
 /** Why it ended: text for people, or "". */
 const char *tn_run_folder_reason (const TnRunFolder *self);

@@ -145,6 +145,23 @@ test_graph_formats (void)
   assert_fails ("graph read", 2, "--format", NULL);
 }
 
+/* A run that died says so, with the reason that run.json had: show looks twice and must not mix the looks up. */
+static void
+test_show_lost_run (void)
+{
+  set_up ();
+  g_autofree char *file = g_build_filename (scratch, trained, "run.json", NULL), *line = g_strdup_printf ("show %s", trained), *text = NULL;
+  g_assert_true (g_file_get_contents (file, &text, NULL, NULL));
+  g_auto (GStrv) parts = g_strsplit (text, "\"state\": \"finished\"", 2);
+  g_assert_cmpint (g_strv_length (parts), ==, 2);
+  g_autofree char *dead = g_strjoin ("\"state\": \"running\"", parts[0], parts[1], NULL);
+  g_assert_true (g_file_set_contents (file, dead, -1, NULL));
+  g_autofree char *out = run_ok (line);
+  g_assert_true (g_file_set_contents (file, text, -1, NULL));
+  g_assert_nonnull (strstr (out, "lost."));
+  g_assert_nonnull (strstr (out, "All epochs are done."));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -153,6 +170,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/eval/other-data-and-checkpoints", test_eval_other_data);
   g_test_add_func ("/cli/predict/counted-is-the-accuracy-of-eval", test_predict_equals_eval);
   g_test_add_func ("/cli/predict/chosen-samples-of-npy-and-idx", test_predict_index);
+  g_test_add_func ("/cli/show/lost-run-keeps-its-reason", test_show_lost_run);
   g_test_add_func ("/cli/graph/every-format", test_graph_formats);
   int status = run_tests ();
   g_free (trained);
