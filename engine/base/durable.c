@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -139,10 +140,23 @@ open_temporary (TnDurableFile *self, GError **error)
   return FALSE;
 }
 
+/* The rename at the end would put a file in the place of whatever stands there: a device, a pipe or a folder is left alone. */
+static gboolean
+check_target (const char *path, GError **error)
+{
+  struct stat info;
+  if (lstat (path, &info) != 0 || S_ISREG (info.st_mode) || S_ISLNK (info.st_mode))
+    return TRUE;
+  g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("“%s” is a folder, a device or a pipe and cannot be replaced: name a file."), path);
+  return FALSE;
+}
+
 TnDurableFile *
 tn_durable_file_new (const char *path, uint64_t reserve_bytes, GError **error)
 {
   g_return_val_if_fail (path != NULL && *path != '\0', NULL);
+  if (!check_target (path, error))
+    return NULL;
   TnDurableFile *self = g_new0 (TnDurableFile, 1);
   self->fd = -1;
   self->path = g_strdup (path);

@@ -290,6 +290,24 @@ test_replay_shows_a_missing_fsync (void)
   remove_folder (folder);
 }
 
+static void
+test_only_files_are_replaced (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *folder = new_folder (), *pipe = g_build_filename (folder, "pipe", NULL);
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
+  const char *const targets[] = { pipe, folder, "/dev/null" };
+  for (gsize i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      g_assert_false (tn_durable_write (targets[i], "x", 1, &error));
+      g_assert_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT);
+      g_assert_false (g_file_test (targets[i], G_FILE_TEST_IS_REGULAR));
+      g_clear_error (&error);
+    }
+  g_unlink (pipe);
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -301,6 +319,7 @@ main (int argc, char **argv)
   g_test_add_func ("/base/durable/missing-folder-is-named", test_missing_folder_is_named);
   g_test_add_func ("/base/durable/kill-at-every-point", test_kill_at_every_point);
   g_test_add_func ("/base/durable/power-cut-at-every-event", test_power_cut_at_every_event);
+  g_test_add_func ("/base/durable/only-files-are-replaced", test_only_files_are_replaced);
   g_test_add_func ("/base/fault/replay-shows-a-missing-fsync", test_replay_shows_a_missing_fsync);
   return g_test_run ();
 }
