@@ -147,7 +147,7 @@ compare_case (Numbers *self, Case *c, JsonObject *start, JsonArray *grads, JsonA
   run_clear (&run);
 }
 
-/* Every setting has to be known: one that is not means that the case is not implemented. */
+/* Every setting has to be known: a case with one that is not is left out and listed. */
 static gboolean
 take_settings (TnOptimizer *o, JsonObject *settings)
 {
