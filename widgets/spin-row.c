@@ -134,8 +134,7 @@ GtkWidget *
 tn_spin_row_new (double min, double max, int digits)
 {
   TnSpinRow *self = g_object_new (TN_TYPE_SPIN_ROW, NULL);
-  self->whole = digits == 0;
-  gtk_spin_button_set_digits (GTK_SPIN_BUTTON (self->spin), digits);
+  tn_spin_row_set_digits (self, digits);
   tn_spin_row_set_range (self, min, max);
   return GTK_WIDGET (self);
 }
@@ -147,6 +146,14 @@ tn_spin_row_set_range (TnSpinRow *self, double min, double max)
   g_signal_handler_block (self->adjustment, self->value_handler);
   gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->spin), min, max);
   g_signal_handler_unblock (self->adjustment, self->value_handler);
+}
+
+void
+tn_spin_row_set_digits (TnSpinRow *self, int digits)
+{
+  g_return_if_fail (TN_IS_SPIN_ROW (self));
+  self->whole = digits == 0;
+  gtk_spin_button_set_digits (GTK_SPIN_BUTTON (self->spin), (guint) digits);
 }
 
 void
