@@ -32,7 +32,7 @@ install_packages() {
     return 1
   fi
   # Elsewhere nothing is installed behind the user's back; what is there is good enough if pkg-config finds it.
-  if command -v meson >/dev/null 2>&1 && pkg-config --exists glib-2.0 gio-unix-2.0 json-glib-1.0 sqlite3 zlib openblas 2>/dev/null; then
+  if command -v meson >/dev/null 2>&1 && pkg-config --exists glib-2.0 gio-unix-2.0 json-glib-1.0 sqlite3 zlib 2>/dev/null; then
     return 0
   fi
   say "Tenon needs these packages. Fedora:"

@@ -2,7 +2,6 @@
 #include "train/program-private.h"
 #include "base/error.h"
 #include "train/graph-save.h"
-#include <cblas.h>
 #include <dnnl.h>
 #include <math.h>
 #include <string.h>
@@ -156,8 +155,7 @@ char *
 tn_program_build_facts (const TnProgram *self)
 {
   const dnnl_version_t *dnnl = dnnl_version ();
-  return g_strdup_printf ("isa=%s openblas=%s onednn=%d.%d.%d", tn_isa_name (self->target.isa), openblas_get_corename (), dnnl->major, dnnl->minor,
-                          dnnl->patch);
+  return g_strdup_printf ("isa=%s onednn=%d.%d.%d", tn_isa_name (self->target.isa), dnnl->major, dnnl->minor, dnnl->patch);
 }
 
 int

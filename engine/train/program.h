@@ -109,7 +109,7 @@ gboolean tn_program_save_graphs (TnProgram *self, int64_t batch, const char *fol
 /** The plan of a training step (borrowed), and a hook around each of its calls (NULL: off; see plan.h). */
 TnPlan *tn_program_plan (TnProgram *self, int64_t batch, GError **error);
 void tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook);
-/** "avx2", OpenBLAS core and oneDNN version ...: what bits depend on, for run.json. */
+/** "isa=avx2 onednn=2.7.3": what bits depend on, for run.json. */
 char *tn_program_build_facts (const TnProgram *self);
 int tn_program_n_threads (const TnProgram *self);
 /** Weights by name from a safetensors file; what did and did not match is listed in @report (g_free). */
