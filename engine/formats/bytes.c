@@ -276,5 +276,16 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
       free (out);
       return NULL;
     }
+  /* Zeros may fill up a block, as on tape. */
+  for (; taken < n; taken++)
+    if (((const uint8_t *) data)[taken] != 0)
+      {
+        g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
+                     _ ("“%s”: something else follows its compressed data, from byte %" G_GSIZE_FORMAT
+                        " on. It is damaged, or two files were joined: copy or download it again."),
+                     path, taken);
+        free (out);
+        return NULL;
+      }
   return g_bytes_new_with_free_func (out, used, free, out);
 }
