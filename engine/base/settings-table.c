@@ -37,7 +37,7 @@ check_validation (const char *text, GError **error)
 const TnSetting tn_settings[] = {
   TEXT_ROW ("data.source", TN_SETTING_PATH, "drawn-digits",
             N_ ("The training data: drawn-digits for the built-in set, or a folder or file.")),
-  INT_ROW ("data.samples", "12000", 1, 1e8, N_ ("samples"), N_ ("How many samples the built-in set draws.")),
+  INT_ROW ("data.samples", "12000", 1, 1e7, N_ ("samples"), N_ ("How many samples the built-in set draws.")),
   INT_ROW ("data.seed", "0", 0, 9e15, "", N_ ("Where the built-in set and the order of samples start from.")),
   TEXT_ROW ("data.validation", TN_SETTING_STRING, "last:10%",
             N_ ("Which samples are held out: last:N, last:P%, hash:P% (by sample id) or none."),

@@ -35,8 +35,9 @@ tell_forecast (Session *self, const TnTrainerProgress *progress)
       return;
     }
   g_autofree char *bytes = tn_cli_bytes ((double) progress->memory_forecast);
-  g_autofree char *text = g_strdup_printf (_ ("%'" G_GUINT64_FORMAT " parameters; %s of memory forecast for them and a step; %d threads"),
-                                           progress->n_parameters, bytes, progress->n_threads);
+  g_autofree char *threads = g_strdup_printf (tn_ngettext ("%d thread", "%d threads", (gulong) progress->n_threads), progress->n_threads);
+  g_autofree char *text = g_strdup_printf (_ ("%'" G_GUINT64_FORMAT " parameters; %s of memory forecast for them and a step; %s"),
+                                           progress->n_parameters, bytes, threads);
   tn_progress_view_message (self->view, FALSE, text);
 }
 

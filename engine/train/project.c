@@ -222,6 +222,12 @@ TnProject *
 tn_project_create (const char *path, const TnSettings *settings, JsonNode *network, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
+  if (!g_utf8_validate (path, -1, NULL)) /* it will stand in JSON files, which are UTF-8 */
+    {
+      g_autofree char *shown = g_utf8_make_valid (path, -1);
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("“%s” is not written in UTF-8. Choose another name for the project."), shown);
+      return NULL;
+    }
   g_autoptr (TnProject) self = new_project (path);
   if (settings != NULL)
     {
