@@ -193,7 +193,7 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
       if (entry->role == TN_ROLE_STATISTIC)
         statistics += tn_tensor_bytes (entry->tensor);
     }
-  if (self->policy == TN_NONFINITE_SKIP && statistics > 0)
+  if (statistics > 0)
     self->statistics = g_malloc (statistics);
   TnMemoryForecast forecast;
   tn_program_forecast (self->program, &forecast);
@@ -235,6 +235,16 @@ has_event_files (TnTraining *self)
 }
 
 static gboolean
+check_first_state (TnTraining *self, GError **error)
+{
+  g_autofree char *ruined = tn_program_find_nonfinite_state (self->program);
+  if (ruined == NULL)
+    return TRUE;
+  g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("The weights that the run would begin with are of no use: %s."), ruined);
+  return FALSE;
+}
+
+static gboolean
 open_files (TnTraining *self, gboolean goes_on, GError **error)
 {
   /* A run killed before its first checkpoint has rows that hold no longer, too. */
@@ -242,7 +252,8 @@ open_files (TnTraining *self, gboolean goes_on, GError **error)
     return FALSE;
   if (goes_on)
     tn_checkpoint_writer_set_loaded (self->writer, self->at.step);
-  else if (self->policy == TN_NONFINITE_ROLLBACK && !tn_training_save (self, error)) /* where to go back to */
+  else if (!check_first_state (self, error)
+           || (self->policy == TN_NONFINITE_ROLLBACK && !tn_training_save (self, error))) /* where to go back to */
     return FALSE;
   return TRUE;
 }
@@ -292,6 +303,26 @@ end_reached (TnTraining *self)
                                                                                                            : TN_END_NONE;
 }
 
+/* Where it ends by itself or is stopped in order, the state is saved: it must be worth it. TRUE: the run goes on after all, as
+ * it went back to a checkpoint. */
+static gboolean
+goes_on_after_all (TnTraining *self, TnEnd *end, GError **error)
+{
+  gboolean rolled_back, own_end = *end != TN_END_STOP && *end != TN_END_PARK;
+  if (*end == TN_END_STOP_NOW || *end == TN_END_FAILED)
+    return FALSE;
+  if (!tn_training_check_state (self, &rolled_back, error))
+    *end = TN_END_FAILED;
+  else if (own_end && !rolled_back && self->at.step > 0 && self->at.bad_steps >= self->at.step)
+    {
+      *end = TN_END_FAILED;
+      g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
+                   _("None of the %" G_GINT64_FORMAT " steps was finite: nothing was learned. Lower optimizer.lr or set train.clip_norm."),
+                   self->at.step);
+    }
+  return own_end && rolled_back && *end != TN_END_FAILED;
+}
+
 static TnEnd
 loop (TnTraining *self, GError **error)
 {
@@ -300,13 +331,13 @@ loop (TnTraining *self, GError **error)
       TnEnd end = tn_training_obey (self, error);
       if (end == TN_END_NONE)
         end = end_reached (self);
-      if (end != TN_END_NONE)
+      if (end != TN_END_NONE && !goes_on_after_all (self, &end, error))
         return end;
       if (!tn_training_step (self, &end, error))
         return TN_END_FAILED;
       if (end != TN_END_NONE)
         return end;
-      if (self->save_wanted && !tn_training_save (self, error))
+      if (self->save_wanted && !tn_training_save_finite (self, error))
         return TN_END_FAILED;
       self->save_wanted = FALSE;
       if (G_UNLIKELY (self->has_fingerprint_thread)
@@ -451,7 +482,7 @@ tn_training_run (TnTrainer *trainer)
   tn_pool_enter_worker ();
   self.checkpoints = tn_run_folder_checkpoints_path (self.folder);
   self.clock_offset_us = g_get_real_time () - tn_training_now_ns () / 1000;
-  self.at.best_step = -1;
+  self.at.best_step = self.updated_step = -1;
 
   TnEnd end = work (&self, &error);
   GError *closing = NULL;
