@@ -74,6 +74,10 @@ gboolean tn_cli_wants_json (void);
 /** @path as a shell takes it: in quotes if it needs them. Free with g_free. */
 char *tn_cli_quote (const char *path);
 
+/** Calls @gone once, from the main loop, when stdout is a pipe or socket whose reader went away. Returns a source, which is
+ * gone after the call, or 0 where that cannot happen. Commands that print as time goes by end then; others find out when they write. */
+guint tn_cli_watch_output (GDestroyNotify gone, gpointer data);
+
 int tn_command_attach (int argc, char **argv);
 int tn_command_bench (int argc, char **argv);
 int tn_command_cells (int argc, char **argv);

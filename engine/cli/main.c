@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -92,6 +93,20 @@ close_output (int status)
   return status == TN_EXIT_DONE ? TN_EXIT_FAILED : status;
 }
 
+/* The three standard descriptors must be there: a file that got the number of one would be written into. A command without
+ * a place for its results does not begin. */
+static gboolean
+check_descriptors (void)
+{
+  gboolean has_output = fcntl (STDOUT_FILENO, F_GETFD) >= 0;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl (fd, F_GETFD) < 0 && open ("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
+      return FALSE;
+  if (!has_output)
+    fprintf (stderr, "tenon-cli: %s\n", _ ("The standard output is closed: there is nowhere to write results to."));
+  return has_output;
+}
+
 /* "help train" is "train --help". */
 static int
 help (int argc, char **argv)
@@ -112,7 +127,10 @@ int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
-  signal (SIGPIPE, SIG_IGN); /* a run outlives whoever read its progress */
+  signal (SIGPIPE, SIG_IGN); /* close_output() and output.c see to readers that go away */
+  signal (SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name, as a full disk is */
+  if (!check_descriptors ())
+    return TN_EXIT_FAILED;
   if (argc > 0)
     tn_cli_begin (argc, argv);
   if (argc < 2)

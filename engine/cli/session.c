@@ -16,7 +16,8 @@ typedef struct
   TnProgressView *view;
   GMainLoop *loop;
   gboolean forecast_told, measured_told;
-  guint tick;
+  guint tick, output;
+  gboolean output_gone;
 } Session;
 
 /* The forecast is for what the program allocates; the process has code, libraries and data besides. */
@@ -117,6 +118,17 @@ checkpointed_cb (TnTrainer *trainer, gint64 step, const char *path, Session *sel
   tn_progress_view_object (self->view, object);
 }
 
+/* Whoever watched it is gone, and would not know that it goes on: it is saved and ends. */
+static void
+output_gone_cb (gpointer data)
+{
+  Session *self = data;
+  self->output = 0;
+  self->output_gone = TRUE;
+  fprintf (stderr, "tenon-cli: %s\n", _ ("Nobody reads the output any more: this step is finished, a checkpoint written and the run stopped."));
+  tn_trainer_stop_because (self->trainer, "output-closed", _ ("Stopped and saved, as nobody read its output any more."));
+}
+
 /* The end. */
 
 static void
@@ -173,7 +185,7 @@ finish (Session *self, TnRunFolder *folder)
     print_end_object (self, &progress, folder);
   else
     print_end (self, &progress, folder);
-  if (progress.state == TN_RUN_FAILED)
+  if (progress.state == TN_RUN_FAILED || (self->output_gone && progress.state == TN_RUN_STOPPED))
     return TN_EXIT_FAILED;
   return progress.state == TN_RUN_STOPPED || tn_trainer_was_interrupted (self->trainer) ? TN_EXIT_INTERRUPTED : TN_EXIT_DONE;
 }
@@ -229,8 +241,10 @@ tn_session_run (const char *command, TnRunFolder *folder, char **changes, gboole
     }
   serve (&self);
   self.tick = g_timeout_add (TICK_MS, tick_cb, &self);
+  self.output = tn_cli_watch_output (output_gone_cb, &self);
   g_main_loop_run (loop);
   g_source_remove (self.tick);
+  g_clear_handle_id (&self.output, g_source_remove);
   int status = finish (&self, folder);
   g_clear_pointer (&self.service, tn_service_free);
   g_signal_handlers_disconnect_by_data (trainer, &self);

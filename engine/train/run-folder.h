@@ -47,6 +47,10 @@ typedef struct
 
 void tn_run_owner_clear (TnRunOwner *owner);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TnRunOwner, tn_run_owner_clear)
+/** Whether its process is on this machine and stopped by a signal (SIGSTOP, Ctrl-Z). */
+gboolean tn_run_owner_is_stopped (const TnRunOwner *owner);
+/** Whether its process, and not another that got its number later, is on this machine. */
+gboolean tn_run_owner_is_alive (const TnRunOwner *owner);
 
 /** Makes the next free runs/YYYY-MM-DD-MODEL-NN with state queued. @settings: (nullable): resolved settings, the
  * project's own if NULL; copied. */

@@ -44,6 +44,7 @@ struct _TnTrainer
   guint n_batches;       /* of metrics among them */
   GPtrArray *changes;    /* TnRunChange; name "+epochs" adds to train.epochs */
   GError *write_failure;
+  char *stop_cause, *stop_reason; /* of a stop that was not the user's */
 };
 
 /** The stepping thread's work, from locked folder to end state. Returns why it failed, or NULL. */

@@ -257,6 +257,8 @@ tn_trainer_finalize (GObject *object)
   g_ptr_array_unref (self->start_changes);
   g_clear_error (&self->write_failure);
   g_clear_error (&self->error);
+  g_free (self->stop_cause);
+  g_free (self->stop_reason);
   g_clear_pointer (&self->folder, tn_run_folder_free);
   g_clear_pointer (&self->context, g_main_context_unref);
   pthread_mutex_destroy (&self->mutex);
@@ -408,6 +410,8 @@ tn_trainer_start (TnTrainer *self, GError **error)
       return FALSE;
     }
   atomic_store (&self->commands, 0);
+  g_clear_pointer (&self->stop_cause, g_free);
+  g_clear_pointer (&self->stop_reason, g_free);
   g_clear_error (&self->error);
   tn_trainer_post_state (self, TN_RUN_STARTING, "", "");
   int result = create_thread (self);
@@ -461,6 +465,19 @@ tn_trainer_park (TnTrainer *self)
 void
 tn_trainer_stop (TnTrainer *self)
 {
+  command (self, TN_COMMAND_STOP);
+}
+
+void
+tn_trainer_stop_because (TnTrainer *self, const char *cause, const char *reason)
+{
+  pthread_mutex_lock (&self->mutex);
+  if (self->stop_cause == NULL)
+    {
+      self->stop_cause = g_strdup (cause);
+      self->stop_reason = g_strdup (reason);
+    }
+  pthread_mutex_unlock (&self->mutex);
   command (self, TN_COMMAND_STOP);
 }
 

@@ -78,6 +78,8 @@ void tn_trainer_resume (TnTrainer *self);
 void tn_trainer_park (TnTrainer *self);
 /** Finishes the step, writes a checkpoint, ends as stopped. */
 void tn_trainer_stop (TnTrainer *self);
+/** The same with a cause of its own in the end state: "output-closed" and a sentence for people. */
+void tn_trainer_stop_because (TnTrainer *self, const char *cause, const char *reason);
 /** Ends without a checkpoint. */
 void tn_trainer_stop_now (TnTrainer *self);
 void tn_trainer_checkpoint (TnTrainer *self);

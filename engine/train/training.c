@@ -419,7 +419,12 @@ record_end (TnTraining *self, TnEnd end, const GError *error)
       tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "max-steps", _("train.max_steps was reached."));
       break;
     case TN_END_STOP:
-      tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, "user", _("Stopped by the user."));
+      pthread_mutex_lock (&self->trainer->mutex);
+      if (self->trainer->stop_cause != NULL)
+        tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, self->trainer->stop_cause, self->trainer->stop_reason);
+      else
+        tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, "user", _("Stopped by the user."));
+      pthread_mutex_unlock (&self->trainer->mutex);
       break;
     case TN_END_STOP_NOW:
       tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, "user-now", _("Stopped at once by the user, without a checkpoint."));
