@@ -118,5 +118,6 @@ JsonNode *tn_run_folder_json (TnRunFolder *self);
 /** A line in log.txt, with time; a failure to write it is ignored. Any thread. */
 void tn_run_folder_log (TnRunFolder *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/** Absolute paths of the project's runs, oldest first (by date, then number); folders without run.json are left out. */
+/** Absolute paths of the project's runs, oldest first (by date, then number); folders without run.json are left out, those with one
+ * that tn_run_folder_open() cannot read are there. */
 GPtrArray *tn_run_folder_list (const char *project_path, GError **error);

@@ -26,6 +26,7 @@ struct _TnTrainer
   GObject parent_instance;
   TnRunFolder *folder;
   GPtrArray *start_changes; /* TnRunChange; until start */
+  gboolean restart; /* at step 0, though its checkpoints are gone */
   GMainContext *context;
   GSource *source; /* delivers what waits in events */
   GSource *signal_sources[3];

@@ -64,6 +64,7 @@ typedef struct
   guint64 private_before; /* bytes, before the program was made */
   gboolean first_step_done;
 
+  gboolean was_begun, start_changed; /* rows of earlier processes; settings changed with this start */
   gboolean evaluated; /* at this step */
   gboolean save_wanted;
   pthread_t fingerprint_thread;
