@@ -35,6 +35,7 @@ code_of_errno (int errno_value)
   switch (errno_value)
     {
     case ENOSPC:
+    case EFBIG: /* a limit on files (ulimit -f) is met as a full disk is */
     case EDQUOT:
       return TN_ERROR_NO_SPACE;
     case ENOENT:

@@ -7,6 +7,7 @@
 
 #include "base/durable.h"
 #include "base/error.h"
+#include "formats/load-limit.h"
 #include "formats/bytes.h"
 #include "formats/npy.h"
 
@@ -276,6 +277,8 @@ read_packed (TnNpz *self, const Member *m, GError **error)
       damaged (self, _ ("a member is not where the directory says"), error);
       return NULL;
     }
+  if (!tn_load_check (MAX (m->packed, m->unpacked), self->path, error))
+    return NULL;
   uint8_t *data = malloc (MAX (m->packed, 1));
   if (!data)
     {

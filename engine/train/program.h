@@ -93,9 +93,12 @@ const TnStateEntry *tn_program_find_state (const TnProgram *self, const char *na
 TnTensor *tn_program_gradient (TnProgram *self, const char *parameter, GError **error);
 /** 2-norm of all trained parameters. */
 double tn_program_parameter_norm (const TnProgram *self);
-/** Runs the last batch again operator by operator and names the first node whose output is not finite (NULL: none). Free
- * with g_free. */
+/** Runs the last batch again operator by operator and describes the first value that is not finite: "gradient of conv2.weight
+ * (...), where 3 of 2400 numbers are not finite", "output of ..."; where only the norm of the gradients is too large for its type, the
+ * gradient with the largest number. NULL: all are finite. Free with g_free. */
 char *tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t step);
+/** The first tensor of the state with a number that is not finite, in the same form; NULL: all are finite. Free with g_free. */
+char *tn_program_find_nonfinite_state (const TnProgram *self);
 
 void tn_program_set_mode (TnProgram *self, TnMode mode);
 TnMode tn_program_mode (const TnProgram *self);
