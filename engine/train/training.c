@@ -177,7 +177,7 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   if (goes_on) /* the weights come from the checkpoint: the file may be gone */
     tn_settings_reset (settings, "init.from");
   self->private_before = tn_training_private_bytes (self);
-  self->program = tn_program_new (self->model, settings, error);
+  self->program = tn_program_new_ranks (self->model, settings, error);
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
       || !save_graphs (self, error))
     return FALSE;
