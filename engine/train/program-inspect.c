@@ -127,5 +127,5 @@ tn_program_build_facts (const TnProgram *self)
 int
 tn_program_n_threads (const TnProgram *self)
 {
-  return tn_pool_n_threads (self->pool);
+  return tn_pool_n_threads (self->pool) * MAX (self->n_replicas, 1);
 }

@@ -77,6 +77,12 @@ void tn_program_free (TnProgram *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnProgram, tn_program_free)
 
 void tn_program_forecast (const TnProgram *self, TnMemoryForecast *forecast);
+/** The same, but with the ranks that parallel.mode, parallel.ranks and parallel.same_bits ask for (ranks.h): every rank takes its
+ * rows of a batch, and gradients, loss and running statistics are brought together before the update. */
+TnProgram *tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error);
+/** The state was written to from outside: brings every rank to it. Nothing to do for one rank. */
+gboolean tn_program_state_changed (TnProgram *self, GError **error);
+
 /** Compiles the plans for @batch rows now, so that no step has to. */
 gboolean tn_program_prepare (TnProgram *self, int64_t batch, GError **error);
 

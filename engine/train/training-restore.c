@@ -111,6 +111,8 @@ tn_training_restore (TnTraining *self, TnCheckpoint *checkpoint, GError **error)
     return TRUE;
   if (!tn_checkpoint_restore (checkpoint, self->tensors, self->n_tensors, error))
     return FALSE;
+  if (!tn_program_state_changed (self->program, error))
+    return FALSE;
   self->at = *tn_checkpoint_state (checkpoint);
   self->next_change = 0;
   while (self->next_change < tn_run_folder_n_changes (self->folder)

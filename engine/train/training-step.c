@@ -104,6 +104,8 @@ static gboolean
 skip_step (TnTraining *self, gint64 step, const char *what, const char *where, GError **error)
 {
   copy_statistics (self, TRUE);
+  if (self->statistics != NULL && !tn_program_state_changed (self->program, error))
+    return FALSE;
   tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" G_GINT64_FORMAT " left out: %s is not finite (%s)."), step + 1, what,
                            where);
   if (++self->consecutive_bad < MAX_CONSECUTIVE_BAD)

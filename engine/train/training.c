@@ -228,7 +228,7 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   uint64_t data_bytes = tn_input_dataset_bytes (self->input->dataset);
   leave_room_for_data (settings, data_bytes);
   self->private_before = tn_training_private_bytes (self);
-  self->program = tn_program_new (self->model, settings, error);
+  self->program = tn_program_new_ranks (self->model, settings, error);
   if (self->program == NULL && error != NULL && g_error_matches (*error, TN_ERROR, TN_ERROR_MEMORY) && data_bytes >= BYTES_PER_MB)
     g_prefix_error (error, _("The data take %.1f MB. Beside them: "), (double) data_bytes / 1e6);
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
