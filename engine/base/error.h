@@ -41,7 +41,9 @@ void tn_error_set_errno (GError **error, int errno_value, const char *verb, cons
 /* Translation: identity unless the build has gettext. */
 #ifdef ENABLE_NLS
 #define _(text) g_dgettext ("tenon", text)
+#define tn_ngettext(one, many, n) g_dngettext ("tenon", one, many, n)
 #else
 #define _(text) (text)
+#define tn_ngettext(one, many, n) ((n) == 1 ? (one) : (many))
 #endif
 #define N_(text) (text)

@@ -40,5 +40,8 @@ void tn_run_call_async (TnRun *self, const char *method, GVariant *parameters, G
                         GAsyncReadyCallback callback, gpointer user_data);
 gboolean tn_run_call_finish (TnRun *self, GAsyncResult *result, GError **error);
 
-/** The same without a TnRun, blocking (for the command line): connects, calls, waits for the answer. */
+/** What to say of a trainer that holds its lock and does not answer: its process, whether it is stopped, and what to do. Free with g_free. */
+char *tn_run_silence_text (const char *run_path, const TnRunOwner *owner);
+/** The same without a TnRun, blocking (for the command line): connects, calls, waits for the answer, 5 s at most:
+ * TN_ERROR_BUSY with tn_run_silence_text() where none came. */
 gboolean tn_run_call_sync (const char *run_path, const char *method, GVariant *parameters, GError **error);
