@@ -38,12 +38,18 @@ const char *tn_error_code_name (int code);
  * @verb is already translated. */
 void tn_error_set_errno (GError **error, int errno_value, const char *verb, const char *path);
 
-/* Translation: identity unless the build has gettext. */
+/* Translation: identity unless the build has gettext. Files of the window include <glib/gi18n.h> before, whose names then stand. */
 #ifdef ENABLE_NLS
-#define _(text) g_dgettext ("tenon", text)
 #define tn_ngettext(one, many, n) g_dngettext ("tenon", one, many, n)
-#else
-#define _(text) (text)
-#define tn_ngettext(one, many, n) ((n) == 1 ? (one) : (many))
+#ifndef _
+#define _(text) g_dgettext ("tenon", text)
 #endif
+#else
+#define tn_ngettext(one, many, n) ((n) == 1 ? (one) : (many))
+#ifndef _
+#define _(text) (text)
+#endif
+#endif
+#ifndef N_
 #define N_(text) (text)
+#endif
