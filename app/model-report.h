@@ -16,6 +16,7 @@
 typedef struct
 {
   char *path, *name, *type;
+  char *scope;           /* of its operators in the graph: "Default/network-LeNet5/conv1-Conv2d" */
   TnShape output;        /* of one sample */
   gboolean built;        /* output is known: no error before it */
   int64_t parameters;    /* elements, trained and frozen, of the cell and what is in it */

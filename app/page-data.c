@@ -478,7 +478,6 @@ tn_page_data_class_init (TnPageDataClass *klass)
   gtk_widget_class_install_action (widget_class, "page.exclude", NULL, exclude_action);
   gtk_widget_class_install_action (widget_class, "page.rescan", NULL, rescan_action);
   gtk_widget_class_install_action (widget_class, "page.choose", NULL, choose_action);
-  gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Delete, 0, "page.exclude", NULL);
 }
 
 static void

@@ -513,6 +513,20 @@ tn_table_select_row (TnTable *self, guint row)
 }
 
 void
+tn_table_select_rows (TnTable *self, GArray *rows)
+{
+  g_return_if_fail (TN_IS_TABLE (self));
+  g_autoptr (GtkBitset) selected = gtk_bitset_new_empty (), mask = gtk_bitset_new_range (0, g_list_model_get_n_items (G_LIST_MODEL (self->model)));
+  for (guint i = 0; i < rows->len; i++)
+    {
+      gint64 position = tn_table_model_position_of (self->model, g_array_index (rows, guint, i));
+      if (position >= 0)
+        gtk_bitset_add (selected, (guint) position);
+    }
+  gtk_selection_model_set_selection (GTK_SELECTION_MODEL (self->selection), selected, mask);
+}
+
+void
 tn_table_set_row_menu (TnTable *self, GMenuModel *menu)
 {
   g_return_if_fail (TN_IS_TABLE (self));

@@ -26,6 +26,8 @@ TnTableModel *tn_table_get_model (TnTable *self);
 GArray *tn_table_get_selected (TnTable *self);
 /** Selects only @row (of the arrays) and scrolls to it. */
 void tn_table_select_row (TnTable *self, guint row);
+/** Selects exactly @rows (guint, of the arrays), as far as they are shown; does not scroll. */
+void tn_table_select_rows (TnTable *self, GArray *rows);
 /** A menu for rows: right click, Menu key, Shift+F10. */
 void tn_table_set_row_menu (TnTable *self, GMenuModel *menu);
 /** For controls of the page's own, at the end of the toolbar. */
