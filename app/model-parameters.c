@@ -250,3 +250,10 @@ tn_model_parameters_set_error (TnModelParameters *self, const char *text)
   g_return_if_fail (TN_IS_MODEL_PARAMETERS (self));
   tn_row_set_error (TN_ROW (self->trained), text);
 }
+
+void
+tn_model_parameters_set_narrow (TnModelParameters *self, gboolean narrow)
+{
+  g_return_if_fail (TN_IS_MODEL_PARAMETERS (self));
+  tn_table_set_narrow (TN_TABLE (self->table), narrow);
+}

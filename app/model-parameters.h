@@ -14,6 +14,7 @@ GtkWidget *tn_model_parameters_new (void);
 void tn_model_parameters_set_report (TnModelParameters *self, TnModelReport *report);
 /** Names of the selected rows, NULL-terminated; free with g_strfreev. */
 char **tn_model_parameters_selected (TnModelParameters *self);
+void tn_model_parameters_set_narrow (TnModelParameters *self, gboolean narrow);
 void tn_model_parameters_focus_filter (TnModelParameters *self);
 /** The rows about the selected ones, for the pane beside. Owned by @self until it is put somewhere. */
 GtkWidget *tn_model_parameters_form (TnModelParameters *self);

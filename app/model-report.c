@@ -109,7 +109,7 @@ count_node (TnModelReport *self, GHashTable *by_scope, const TnNode *node)
           cell->output = without_batch (&node->outputs[0].shape);
           cell->flops += cost.flops / BATCH;
           if (own && !tn_node_is (node, "Reshape"))
-            cell->bytes += tn_shape_count (&node->outputs[0].shape) / BATCH * (int64_t) tn_dtype_size (node->outputs[0].dtype);
+            cell->bytes = tn_shape_count (&node->outputs[0].shape) / BATCH * (int64_t) tn_dtype_size (node->outputs[0].dtype);
         }
       char *slash = strrchr (scope, '/');
       if (slash == NULL)

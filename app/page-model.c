@@ -23,6 +23,7 @@ struct _TnPageModel
   JsonNode *root;        /* the model's text that is shown */
   gboolean own;          /* it stands in the project, not a preset */
   TnModelReport *report; /* of root, or of the last text that was reported */
+  guint tools_idle;
   GCancellable *cancellable;
   gboolean filling;
 };
@@ -91,8 +92,7 @@ show_checks (TnPageModel *self)
   add_check (self, !nothing, _ ("Gradients"), nothing ? _ ("No parameter is trained: training would change nothing.") : trained);
   int64_t activations = 0;
   for (guint i = 0; i < report->cells->len; i++)
-    if (strchr (((TnCellReport *) report->cells->pdata[i])->path, '.') == NULL)
-      activations += ((TnCellReport *) report->cells->pdata[i])->bytes;
+    activations += ((TnCellReport *) report->cells->pdata[i])->bytes;
   g_autofree char *weights = tn_format_size ((double) report->bytes), *sample = tn_format_size ((double) activations);
   g_autofree char *memory = g_strdup_printf (_ ("%s of parameters, the same again for gradients, %s of layer outputs a sample."), weights, sample);
   add_check (self, TRUE, _ ("Memory"), memory);
@@ -407,13 +407,24 @@ layer_opened_cb (TnModelTree *tree, const char *path, TnPageModel *self)
 
 /* Building. */
 
-static void
-folded_cb (TnPageModel *self)
+static gboolean
+show_tools_cb (gpointer data)
 {
+  TnPageModel *self = data;
+  self->tools_idle = 0;
   gboolean folded = adw_leaflet_get_folded (ADW_LEAFLET (self->leaflet));
   gboolean on_form = adw_leaflet_get_visible_child (ADW_LEAFLET (self->leaflet)) == self->form_page;
   gtk_widget_set_visible (self->back_button, folded && on_form);
   gtk_widget_set_visible (self->views, !folded || !on_form);
+  return G_SOURCE_REMOVE;
+}
+
+/* The leaflet folds while it is given its size, when nothing may be shown or hidden. */
+static void
+folded_cb (TnPageModel *self)
+{
+  if (self->tools_idle == 0)
+    self->tools_idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE, show_tools_cb, self, NULL);
 }
 
 static void
@@ -573,6 +584,7 @@ make_form_page (TnPageModel *self)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), clamp);
   gtk_widget_set_size_request (scroller, 340, -1);
+  gtk_widget_set_hexpand (scroller, FALSE);
   return scroller;
 }
 
@@ -605,6 +617,7 @@ tn_page_model_build (TnPage *page)
   g_signal_connect (self->parameters, "trained-edited", G_CALLBACK (trained_cb), self);
   self->stack = gtk_stack_new ();
   gtk_widget_set_name (self->stack, "model_view_stack");
+  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
   gtk_stack_add_named (GTK_STACK (self->stack), make_layers (self), "layers");
   gtk_stack_add_named (GTK_STACK (self->stack), self->parameters, "parameters");
   gtk_stack_add_named (GTK_STACK (self->stack), make_checks (self), "checks");
@@ -658,6 +671,7 @@ static void
 tn_page_model_width_changed (TnPage *page, TnWidthClass width)
 {
   tn_model_tree_set_narrow (TN_MODEL_TREE (TN_PAGE_MODEL (page)->tree), width == TN_WIDTH_COMPACT);
+  tn_model_parameters_set_narrow (TN_MODEL_PARAMETERS (TN_PAGE_MODEL (page)->parameters), width == TN_WIDTH_COMPACT);
 }
 
 static guint
@@ -689,6 +703,7 @@ static void
 tn_page_model_dispose (GObject *object)
 {
   TnPageModel *self = TN_PAGE_MODEL (object);
+  g_clear_handle_id (&self->tools_idle, g_source_remove);
   stop_report (self);
   g_clear_pointer (&self->report, tn_model_report_unref);
   g_clear_pointer (&self->root, json_node_unref);
