@@ -105,9 +105,11 @@ add_group (TnInspector *self, const char *title, const char *description)
 static double
 value_at (const TnSeries *series, gint64 step)
 {
-  for (guint i = series->steps->len; i > 0; i--)
-    if (g_array_index (series->steps, gint64, i - 1) <= step)
-      return g_array_index (series->steps, gint64, i - 1) == step ? g_array_index (series->values, double, i - 1) : NAN;
+  size_t n = tn_series_n (series);
+  const int64_t *steps = tn_series_steps (series);
+  for (size_t i = n; i > 0 && steps[i - 1] >= step; i--)
+    if (steps[i - 1] == step)
+      return tn_series_values (series, FALSE)[i - 1];
   return NAN;
 }
 
@@ -139,7 +141,7 @@ tell_step (TnInspector *self, gint64 first, gint64 last)
     {
       const TnSeries *series = tn_run_control_series (control, rows[i].tag);
       double value = value_at (series, last);
-      if (series->steps->len > 0 && !isnan (value))
+      if (!isnan (value))
         take_fact (group, _(rows[i].name), tn_format_loss (value));
     }
 }
