@@ -286,3 +286,14 @@ static void
 tn_page_train_init (TnPageTrain *self)
 {
 }
+
+void
+tn_page_train_show_setting (TnPageTrain *self, const char *name)
+{
+  g_return_if_fail (TN_IS_PAGE_TRAIN (self));
+  if (self->form == NULL)
+    return;
+  if (tn_page_width (TN_PAGE (self)) == TN_WIDTH_COMPACT)
+    tn_segmented_set_active_id (TN_SEGMENTED (self->views), "settings");
+  tn_settings_form_show (TN_SETTINGS_FORM (self->form), name);
+}
