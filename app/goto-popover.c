@@ -105,8 +105,8 @@ find_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
   g_autoptr (TnGraph) graph = model != NULL ? tn_graph_new ("goto") : NULL;
   TnValue *x = graph != NULL ? tn_graph_add_input (graph, "x", tn_model_input (model)->dtype, tn_model_batch_shape (model, 2)) : NULL;
   if (x != NULL && tn_model_build (model, graph, x, FALSE, NULL) != NULL)
-    for (guint i = 0; i < tn_graph_n_parameters (graph); i++)
-      g_ptr_array_add (found->parameters, g_strdup (tn_graph_parameter (graph, i)->name));
+    for (int i = 0; i < tn_graph_n_parameters (graph); i++)
+      g_ptr_array_add (found->parameters, g_strdup (tn_graph_parameter (graph, i)->node->name));
   g_task_return_boolean (task, TRUE);
 }
 
