@@ -18,7 +18,7 @@
 struct _TnPageModel
 {
   TnPage parent_instance;
-  GtkWidget *leaflet, *main_page, *form_page, *form_stack, *back_button;
+  GtkWidget *leaflet, *main_page, *form_page, *form_stack, *back_button, *form_button;
   GtkWidget *views, *stack, *pane, *template_drop, *tree, *form, *parameters, *checks, *totals, *add_list, *add_popover;
   JsonNode *root;        /* the model's text that is shown */
   gboolean own;          /* it stands in the project, not a preset */
@@ -415,6 +415,7 @@ show_tools_cb (gpointer data)
   gboolean folded = adw_leaflet_get_folded (ADW_LEAFLET (self->leaflet));
   gboolean on_form = adw_leaflet_get_visible_child (ADW_LEAFLET (self->leaflet)) == self->form_page;
   gtk_widget_set_visible (self->back_button, folded && on_form);
+  gtk_widget_set_visible (self->form_button, folded && !on_form);
   gtk_widget_set_visible (self->views, !folded || !on_form);
   return G_SOURCE_REMOVE;
 }
@@ -425,6 +426,12 @@ folded_cb (TnPageModel *self)
 {
   if (self->tools_idle == 0)
     self->tools_idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE, show_tools_cb, self, NULL);
+}
+
+static void
+show_form_cb (TnPageModel *self)
+{
+  adw_leaflet_set_visible_child (ADW_LEAFLET (self->leaflet), self->form_page);
 }
 
 static void
@@ -609,8 +616,11 @@ tn_page_model_build (TnPage *page)
   GtkWidget *space = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   gtk_widget_set_hexpand (space, TRUE);
   tn_page_add_tool (page, self->back_button);
+  self->form_button = icon_button ("document-edit-symbolic", _ ("Options of the Selected"), "model_form_button", NULL);
+  g_signal_connect_swapped (self->form_button, "clicked", G_CALLBACK (show_form_cb), self);
   tn_page_add_tool (page, self->views);
   tn_page_add_tool (page, space);
+  tn_page_add_tool (page, self->form_button);
 
   self->parameters = tn_model_parameters_new ();
   g_signal_connect_swapped (self->parameters, "selection-changed", G_CALLBACK (parameter_selected_cb), self);
