@@ -2,6 +2,7 @@
 #include "base/settings.h"
 
 #include "base/error.h"
+#include "base/id-ranges.h"
 
 /* The table. A row's order here is its order in `tenon-cli options` and in the window. */
 
@@ -34,6 +35,13 @@ check_validation (const char *text, GError **error)
   return tn_validation_rule_parse (text, &rule, error);
 }
 
+static gboolean
+check_exclude (const char *text, GError **error)
+{
+  g_autoptr (TnIdRanges) ranges = tn_id_ranges_parse (text, error);
+  return ranges != NULL;
+}
+
 const TnSetting tn_settings[] = {
   TEXT_ROW ("data.source", TN_SETTING_PATH, "drawn-digits",
             N_ ("The training data: drawn-digits for the built-in set, or a folder or file.")),
@@ -42,6 +50,11 @@ const TnSetting tn_settings[] = {
   TEXT_ROW ("data.validation", TN_SETTING_STRING, "last:10%",
             N_ ("Which samples are held out: last:N, last:P%, hash:P% (by sample id) or none."),
             .check = check_validation),
+  TEXT_ROW ("data.exclude", TN_SETTING_STRING, "",
+            N_ ("Ids of samples that neither train nor are held out, such as 3,17,200-210; the others stay on their side."),
+            .check = check_exclude),
+  TEXT_ROW ("data.class_names", TN_SETTING_STRING, "",
+            N_ ("Names of the classes in order, separated by commas; an empty one keeps the data's own.")),
   BOOL_ROW ("data.shuffle", "true", N_ ("Whether each epoch takes the samples in another order."),
             .aliases = "shuffle"),
   BOOL_ROW ("data.drop_last", "true", N_ ("Whether the last batch of an epoch is left out if it is not full."),

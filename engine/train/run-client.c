@@ -9,6 +9,8 @@
 #include "train/service.h"
 
 #define TICK_MS 500
+#define EXPECT_TICK_MS 25
+#define EXPECT_US (5 * G_USEC_PER_SEC)
 #define LIVE_US 1500000 /* files are left alone while live batches come */
 #define CALL_TIMEOUT_MS 5000
 
@@ -18,7 +20,8 @@ struct _TnRun
   char *path;
   GMainContext *context;
   GCancellable *cancellable;
-  GSource *timer;
+  GSource *timer, *expect_timer;
+  gint64 expect_until_us;
   TnRunState state;
   char *cause, *reason;
 
@@ -454,11 +457,13 @@ tn_run_dispose (GObject *object)
   TnRun *self = TN_RUN (object);
   g_cancellable_cancel (self->cancellable);
   disconnect (self);
-  if (self->timer != NULL)
-    {
-      g_source_destroy (self->timer);
-      g_clear_pointer (&self->timer, g_source_unref);
-    }
+  GSource **timers[] = { &self->timer, &self->expect_timer };
+  for (guint i = 0; i < G_N_ELEMENTS (timers); i++)
+    if (*timers[i] != NULL)
+      {
+        g_source_destroy (*timers[i]);
+        g_clear_pointer (timers[i], g_source_unref);
+      }
   G_OBJECT_CLASS (tn_run_parent_class)->dispose (object);
 }
 
@@ -541,6 +546,31 @@ tn_run_follow (TnRun *self)
   g_source_set_callback (self->timer, tick_cb, self, NULL);
   g_source_attach (self->timer, self->context);
   look (self);
+}
+
+static gboolean
+expect_cb (gpointer data)
+{
+  TnRun *self = data;
+  if (self->connection == NULL && g_get_monotonic_time () < self->expect_until_us)
+    {
+      look (self);
+      return G_SOURCE_CONTINUE;
+    }
+  g_clear_pointer (&self->expect_timer, g_source_unref);
+  return G_SOURCE_REMOVE;
+}
+
+void
+tn_run_expect (TnRun *self)
+{
+  g_return_if_fail (TN_IS_RUN (self));
+  self->expect_until_us = g_get_monotonic_time () + EXPECT_US;
+  if (self->expect_timer != NULL)
+    return;
+  self->expect_timer = g_timeout_source_new (EXPECT_TICK_MS);
+  g_source_set_callback (self->expect_timer, expect_cb, self, NULL);
+  g_source_attach (self->expect_timer, self->context);
 }
 
 const char *

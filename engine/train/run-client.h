@@ -27,6 +27,8 @@ G_DECLARE_FINAL_TYPE (TnRun, tn_run, TN, RUN, GObject)
 TnRun *tn_run_new (const char *path, GError **error);
 /** Starts reading, connects to the trainer where one runs, and again when a later process resumes the run. */
 void tn_run_follow (TnRun *self);
+/** A trainer was just started: looks often for its address, until it answers or some seconds have passed. */
+void tn_run_expect (TnRun *self);
 const char *tn_run_path (TnRun *self);
 TnRunState tn_run_state (TnRun *self);
 /** State of the trainer's connection. */

@@ -264,6 +264,7 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   tn_run_folder_set_fact_number (self->folder, "memory_forecast", (double) forecast.total);
   tn_run_folder_set_fact_number (self->folder, "memory_data", (double) data_bytes);
   tn_run_folder_set_fact_number (self->folder, "parameters", (double) tn_program_n_parameters (self->program));
+  tn_run_folder_set_fact_number (self->folder, "steps_per_epoch", (double) self->steps_per_epoch);
   return TRUE;
 }
 
