@@ -128,7 +128,8 @@ add_parameter (Maker *self, const TnIrParameter *parameter, const char *prefix)
   TnGraphItem item = { .name = parameter->ref_key != NULL ? parameter->ref_key : parameter->name, .op = "Parameter", .scope = -1,
                        .from = -1, .order = -1 };
   gboolean is_monad = parameter->type != NULL && strstr (parameter->type, "Monad") != NULL;
-  item.kind = parameter->ref_key != NULL || parameter->has_default ? TN_ITEM_PARAMETER : is_monad ? TN_ITEM_CONSTANT : TN_ITEM_INPUT;
+  gboolean is_weight = parameter->ref_key != NULL || parameter->has_default || strchr (item.name, '.') != NULL; /* the last: before 1.5 */
+  item.kind = is_weight ? TN_ITEM_PARAMETER : is_monad ? TN_ITEM_CONSTANT : TN_ITEM_INPUT;
   if (item.kind == TN_ITEM_PARAMETER && (g_str_has_prefix (item.name, "moments.") || g_str_has_prefix (item.name, "moment")))
     item.kind = TN_ITEM_STATE;
   if (item.kind == TN_ITEM_INPUT)
