@@ -225,9 +225,106 @@ hash_document (const TnGraphDocument *self)
   return hash;
 }
 
+/* ---- too much side by side ---- */
+
+#define GROUP 100
+
+/* Items in an order in which no link goes back, where there is one; else by number. Free with g_free. */
+static int *
+topological_order (TnGraphDocument *self)
+{
+  int n = (int) self->item_array->len, n_links = (int) self->link_array->len, done = 0;
+  const TnGraphLink *links = (const TnGraphLink *) (void *) self->link_array->data;
+  g_autofree int *waits = g_new0 (int, n + 1);
+  g_autofree int *first = g_new0 (int, n + 2);
+  g_autofree int *next = g_new (int, MAX (n_links, 1));
+  int *order = g_new (int, n + 1);
+  memset (first, -1, sizeof (int) * (gsize) (n + 1));
+  for (int i = n_links - 1; i >= 0; i--)
+    {
+      waits[links[i].to]++;
+      next[i] = first[links[i].from];
+      first[links[i].from] = i;
+    }
+  g_autofree gboolean *placed = g_new0 (gboolean, n + 1);
+  int scan = 0;
+  for (int i = 0; i < n; i++)
+    if (waits[i] == 0)
+      {
+        placed[i] = TRUE;
+        order[done++] = i;
+      }
+  for (int at = 0; at < n; at++)
+    {
+      for (; at == done && scan < n; scan++) /* a circle: begin it anywhere */
+        if (!placed[scan])
+          {
+            placed[scan] = TRUE;
+            order[done++] = scan;
+          }
+      for (int l = first[order[at]]; l >= 0; l = next[l])
+        if (--waits[links[l].to] == 0 && !placed[links[l].to])
+          {
+            placed[links[l].to] = TRUE;
+            order[done++] = links[l].to;
+          }
+    }
+  return order;
+}
+
+static gboolean
+is_counted (const TnGraphItem *item)
+{
+  return item->kind != TN_ITEM_PARAMETER && item->kind != TN_ITEM_CONSTANT && item->kind != TN_ITEM_STATE;
+}
+
+/* "nodes 101–200" in @scope, in "nodes 1–10000" where there are very many. */
+static int
+made_scope (TnGraphDocument *self, int scope, int k, int n)
+{
+  const char *base = scope >= 0 ? g_array_index (self->scope_array, TnGraphScope, scope).path : NULL;
+  g_autoptr (GString) path = g_string_new (base);
+  int from = (int) self->scope_array->len;
+  for (int size = n > GROUP * GROUP ? GROUP * GROUP : GROUP; size >= GROUP; size /= GROUP)
+    g_string_append_printf (path, "%snodes %d–%d", path->len > 0 ? "/" : "", k / size * size + 1, MIN (k / size * size + size, n));
+  int made = tn_graph_document_scope (self, path->str);
+  for (int s = from; s < (int) self->scope_array->len; s++)
+    g_array_index (self->scope_array, TnGraphScope, s).made = TRUE;
+  return made;
+}
+
+static void
+group_wide_scopes (TnGraphDocument *self)
+{
+  int n = (int) self->item_array->len, n_scopes = (int) self->scope_array->len;
+  g_autofree int *counts = g_new0 (int, n_scopes + 1);
+  g_autofree int *placed = g_new0 (int, n_scopes + 1);
+  gboolean any = FALSE;
+  for (int i = 0; i < n; i++)
+    {
+      const TnGraphItem *item = tn_graph_document_item (self, i);
+      int scope = item->scope >= 0 ? item->scope : n_scopes;
+      counts[scope] += is_counted (item);
+      any |= counts[scope] > TN_GRAPH_DOCUMENT_MAX_SIDE_BY_SIDE;
+    }
+  if (!any)
+    return;
+  g_autofree int *order = topological_order (self);
+  for (int k = 0; k < n; k++)
+    {
+      TnGraphItem *item = tn_graph_document_item (self, order[k]);
+      int scope = item->scope >= 0 ? item->scope : n_scopes;
+      if (scope > n_scopes || counts[scope] <= TN_GRAPH_DOCUMENT_MAX_SIDE_BY_SIDE || !is_counted (item))
+        continue;
+      int made = made_scope (self, item->scope, placed[scope]++, counts[scope]);
+      tn_graph_document_item (self, order[k])->scope = made;
+    }
+}
+
 void
 tn_graph_document_finish (TnGraphDocument *self)
 {
+  group_wide_scopes (self);
   self->n_items = (int) self->item_array->len;
   self->n_links = (int) self->link_array->len;
   self->n_scopes = (int) self->scope_array->len;

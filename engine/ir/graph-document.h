@@ -20,6 +20,7 @@
 #define TN_GRAPH_DOCUMENT_MAX_ITEMS 2000000
 #define TN_GRAPH_DOCUMENT_MAX_LINKS 8000000
 #define TN_GRAPH_DOCUMENT_MAX_BYTES (512u << 20) /* of a file */
+#define TN_GRAPH_DOCUMENT_MAX_SIDE_BY_SIDE 150   /* in one scope: more are put into made scopes of 100 in the order of the data */
 #define TN_GRAPH_DOCUMENT_MAX_DEPTH 64           /* of scopes: what is deeper lies in the 64th */
 
 typedef enum
@@ -71,6 +72,7 @@ typedef struct
   const char *type;  /* "Conv2d"; "" */
   int parent, depth;
   int n_items; /* with those of the scopes in it, parameters and constants not counted */
+  gboolean made; /* by us, as too much lay side by side: "nodes 101–200" */
 } TnGraphScope;
 
 typedef struct
