@@ -40,8 +40,8 @@ typedef struct
   int memory_mib;      /* at most; 0: 1024 */
 } TnGraphLayoutLimits;
 
-/** libgvc in a child where the cut has one column, else the own layout. Blocks: call it in a thread. NULL only with
- * TN_ERROR_CANCELLED. */
+/** libgvc in a child where the cut has one column, else the own layout; the own one too where @cancellable ends the child. Never NULL.
+ * Blocks: call it in a thread. */
 TnGraphLayout *tn_graph_layout_make (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellable *cancellable, GError **error);
 /** The same in a thread; @callback gets tn_graph_layout_finish(). */
 void tn_graph_layout_make_async (TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellable *cancellable, GAsyncReadyCallback callback,
