@@ -88,6 +88,7 @@ int tn_command_eval (int argc, char **argv);
 int tn_command_export (int argc, char **argv);
 int tn_command_graph (int argc, char **argv);
 int tn_command_inspect (int argc, char **argv);
+int tn_command_layout (int argc, char **argv);
 int tn_command_new (int argc, char **argv);
 int tn_command_options (int argc, char **argv);
 int tn_command_predict (int argc, char **argv);
