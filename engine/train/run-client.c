@@ -31,7 +31,7 @@ struct _TnRun
   gint64 last_live_us;
 
   GDBusConnection *connection;
-  gboolean connecting, synced;
+  gboolean connecting, synced, silent;
   guint subscription;
 };
 
@@ -50,6 +50,7 @@ enum
 {
   PROP_STATE = 1,
   PROP_CONNECTED,
+  PROP_SILENT,
   N_PROPERTIES
 };
 
@@ -69,6 +70,7 @@ typedef struct
   /* Found: */
   GPtrArray *pieces; /* Piece */
   TnRunState state;
+  gboolean silent;
   char *cause, *reason, *address;
 } Look;
 
@@ -143,7 +145,7 @@ look_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
   g_autoptr (TnRunFolder) folder = tn_run_folder_open (self->path, &error);
   if (folder != NULL)
     {
-      self->state = tn_run_folder_seen_state (folder);
+      self->state = tn_run_folder_look (folder, &self->silent);
       self->cause = g_strdup (tn_run_folder_cause (folder));
       self->reason = g_strdup (tn_run_folder_reason (folder));
     }
@@ -406,6 +408,11 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
       tell_piece (self, piece);
     }
   set_state (self, found->state, found->cause, found->reason);
+  if (found->silent != self->silent)
+    {
+      self->silent = found->silent;
+      g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_SILENT]);
+    }
   if (!self->caught_up)
     {
       self->caught_up = TRUE;
@@ -484,6 +491,8 @@ tn_run_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
     g_value_set_int (value, (int) self->state);
   else if (id == PROP_CONNECTED)
     g_value_set_boolean (value, self->connection != NULL);
+  else if (id == PROP_SILENT)
+    g_value_set_boolean (value, self->silent);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
@@ -498,6 +507,7 @@ tn_run_class_init (TnRunClass *class)
   GParamFlags flags = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY;
   properties[PROP_STATE] = g_param_spec_int ("state", NULL, NULL, 0, TN_RUN_N_STATES - 1, 0, flags);
   properties[PROP_CONNECTED] = g_param_spec_boolean ("connected", NULL, NULL, FALSE, flags);
+  properties[PROP_SILENT] = g_param_spec_boolean ("silent", NULL, NULL, FALSE, flags);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   GType type = G_TYPE_FROM_CLASS (class);
@@ -553,6 +563,12 @@ TnRunState
 tn_run_state (TnRun *self)
 {
   return self->state;
+}
+
+gboolean
+tn_run_is_silent (TnRun *self)
+{
+  return self->silent;
 }
 
 gboolean

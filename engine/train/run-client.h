@@ -20,7 +20,7 @@
  *   message       (int level, const char *text)      live only
  *   checkpointed  (gint64 step, const char *path)    live only
  *   caught-up     ()      all that was in the files at the first look has been told
- * Properties: state, connected. */
+ * Properties: state, connected, silent (it lives, and gives no sign of life: tn_run_state_judge()). */
 #define TN_TYPE_RUN (tn_run_get_type ())
 G_DECLARE_FINAL_TYPE (TnRun, tn_run, TN, RUN, GObject)
 
@@ -29,6 +29,7 @@ TnRun *tn_run_new (const char *path, GError **error);
 void tn_run_follow (TnRun *self);
 const char *tn_run_path (TnRun *self);
 TnRunState tn_run_state (TnRun *self);
+gboolean tn_run_is_silent (TnRun *self);
 /** State of the trainer's connection. */
 gboolean tn_run_is_connected (TnRun *self);
 

@@ -29,6 +29,7 @@ struct _TnTrainer
   gboolean restart; /* at step 0, though its checkpoints are gone */
   GMainContext *context;
   GSource *source; /* delivers what waits in events */
+  GSource *heartbeat; /* while the thread runs */
   GSource *signal_sources[3];
   guint n_interrupts;
   pthread_t thread;

@@ -13,6 +13,7 @@
 #include "train/trainer-private.h"
 
 #define MAX_WAITING_BATCHES 4
+#define HEARTBEAT_MS 1000
 
 typedef enum
 {
@@ -160,9 +161,34 @@ tn_trainer_write_failed (TnTrainer *self, const GError *error)
 
 /* In the main context. */
 
+static gboolean
+heartbeat_cb (gpointer data)
+{
+  TnTrainer *self = data;
+  TnTrainerProgress progress;
+  tn_trainer_get_progress (self, &progress);
+  double median = progress.median_step_seconds;
+  tn_run_folder_beat (self->folder, progress.step, isfinite (median) ? (gint64) (median * G_USEC_PER_SEC) : 0);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+set_heartbeat (TnTrainer *self, gboolean on)
+{
+  if (self->heartbeat != NULL)
+    g_source_destroy (self->heartbeat);
+  g_clear_pointer (&self->heartbeat, g_source_unref);
+  if (!on)
+    return;
+  self->heartbeat = g_timeout_source_new (HEARTBEAT_MS);
+  g_source_set_callback (self->heartbeat, heartbeat_cb, self, NULL);
+  g_source_attach (self->heartbeat, self->context);
+}
+
 static void
 end_thread (TnTrainer *self)
 {
+  set_heartbeat (self, FALSE);
   if (self->has_thread)
     pthread_join (self->thread, NULL);
   self->has_thread = FALSE;
@@ -326,7 +352,8 @@ tn_trainer_init (TnTrainer *self)
   self->changes = g_ptr_array_new_with_free_func ((GDestroyNotify) tn_run_change_free);
   self->start_changes = g_ptr_array_new_with_free_func ((GDestroyNotify) tn_run_change_free);
   self->progress = (TnTrainerProgress){ .loss = NAN, .loss_mean = NAN, .accuracy = NAN, .validation_loss = NAN,
-                                        .samples_per_second = NAN, .seconds_left = NAN, .checkpoint_step = -1 };
+                                        .samples_per_second = NAN, .seconds_left = NAN, .seconds_left_least = NAN,
+                                        .seconds_left_most = NAN, .median_step_seconds = NAN, .checkpoint_step = -1 };
   self->context = g_main_context_ref_thread_default ();
   self->source = g_source_new (&source_functions, sizeof (GSource));
   g_source_set_static_name (self->source, "tn-trainer");
@@ -452,6 +479,7 @@ tn_trainer_start (TnTrainer *self, GError **error)
       return FALSE;
     }
   self->has_thread = TRUE;
+  set_heartbeat (self, TRUE);
   return TRUE;
 }
 

@@ -46,6 +46,9 @@ typedef struct
   double samples_per_second; /* over the last second or so */
   double seconds;         /* since training began in this process, without pauses */
   double seconds_left;    /* NaN while not known */
+  double seconds_left_least, seconds_left_most; /* from quartiles of step, validation and checkpoint; NaN for the first steps */
+  double median_step_seconds; /* of the last steps; NaN at first */
+  gint64 checks_without_gain; /* validations in a row, for early stopping */
   gint64 skipped_steps;
   guint64 memory_forecast; /* bytes of the program and what steps take; 0 before the program is compiled */
   guint64 memory_data;     /* bytes of the data set beside these */
