@@ -43,6 +43,7 @@ enum
   SIGNAL_MESSAGE,
   SIGNAL_CHECKPOINTED,
   SIGNAL_CAUGHT_UP,
+  SIGNAL_NODE_TIMES,
   N_SIGNALS
 };
 
@@ -308,6 +309,21 @@ take_batch (TnRun *self, GVariant *parameters)
 }
 
 static void
+take_times (TnRun *self, GVariant *parameters)
+{
+  gsize n, n_means;
+  TnNodeTimesReport report = { 0 };
+  g_autoptr (GVariant) ids = g_variant_get_child_value (parameters, 2);
+  g_autoptr (GVariant) means = g_variant_get_child_value (parameters, 3);
+  g_variant_get_child (parameters, 0, "x", &report.step);
+  g_variant_get_child (parameters, 1, "u", &report.n_steps);
+  report.ids = g_variant_get_fixed_array (ids, &n, sizeof (guint32));
+  report.mean_ns = g_variant_get_fixed_array (means, &n_means, sizeof (double));
+  report.n = (guint) MIN (n, n_means);
+  g_signal_emit (self, signals[SIGNAL_NODE_TIMES], 0, &report);
+}
+
+static void
 signal_cb (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *name,
            GVariant *parameters, gpointer data)
 {
@@ -332,6 +348,8 @@ signal_cb (GDBusConnection *connection, const char *sender, const char *path, co
       g_variant_get (parameters, "(i&s)", &level, &text);
       g_signal_emit (self, signals[SIGNAL_MESSAGE], 0, level, text);
     }
+  else if (strcmp (name, "NodeTimes") == 0 && g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(xuauad)")))
+    take_times (self, parameters);
   else if (strcmp (name, "Checkpointed") == 0 && g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(xs)")))
     {
       g_variant_get (parameters, "(x&s)", &step, &text);
@@ -519,6 +537,7 @@ tn_run_class_init (TnRunClass *class)
                                           G_TYPE_STRING);
   signals[SIGNAL_CHECKPOINTED] = g_signal_new ("checkpointed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
                                                G_TYPE_INT64, G_TYPE_STRING);
+  signals[SIGNAL_NODE_TIMES] = g_signal_new ("node-times", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
   signals[SIGNAL_CAUGHT_UP] = g_signal_new ("caught-up", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
@@ -594,7 +613,7 @@ called_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
   if (reply != NULL)
     {
-      g_task_return_boolean (task, TRUE);
+      g_task_return_pointer (task, g_steal_pointer (&reply), (GDestroyNotify) g_variant_unref);
       return;
     }
   g_dbus_error_strip_remote_error (error);
@@ -623,7 +642,14 @@ tn_run_call_async (TnRun *self, const char *method, GVariant *parameters, GCance
 gboolean
 tn_run_call_finish (TnRun *self, GAsyncResult *result, GError **error)
 {
-  return g_task_propagate_boolean (G_TASK (result), error);
+  g_autoptr (GVariant) reply = tn_run_call_finish_reply (self, result, error);
+  return reply != NULL;
+}
+
+GVariant *
+tn_run_call_finish_reply (TnRun *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
 }
 
 char *

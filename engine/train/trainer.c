@@ -21,6 +21,7 @@ typedef enum
   EVENT_MESSAGE,
   EVENT_CHECKPOINT,
   EVENT_METRICS,
+  EVENT_TIMES,
   EVENT_END /* the thread is about to return; error belongs to the event */
 } EventKind;
 
@@ -32,6 +33,7 @@ typedef struct
   int level;
   gint64 step;
   TnMetricsBatch *batch;
+  TnNodeTimesReport *times;
   GError *error;
 } Event;
 
@@ -41,6 +43,7 @@ enum
   SIGNAL_METRICS,
   SIGNAL_MESSAGE,
   SIGNAL_CHECKPOINTED,
+  SIGNAL_NODE_TIMES,
   N_SIGNALS
 };
 
@@ -86,6 +89,7 @@ event_free (Event *event)
   g_free (event->cause);
   g_free (event->text);
   g_free (event->batch);
+  g_free (event->times);
   g_clear_error (&event->error);
   g_free (event);
 }
@@ -138,6 +142,21 @@ tn_trainer_post_metrics (TnTrainer *self, const TnMetricsBatch *batch)
   pthread_mutex_unlock (&self->mutex);
   if (!full)
     post (self, (Event){ .kind = EVENT_METRICS, .batch = batch_copy (batch) });
+}
+
+void
+tn_trainer_post_times (TnTrainer *self, TnNodeTimesReport *report)
+{
+  post (self, (Event){ .kind = EVENT_TIMES, .times = report });
+}
+
+void
+tn_trainer_set_node_table (TnTrainer *self, GVariant *table)
+{
+  pthread_mutex_lock (&self->mutex);
+  g_clear_pointer (&self->node_table, g_variant_unref);
+  self->node_table = table;
+  pthread_mutex_unlock (&self->mutex);
 }
 
 static void
@@ -216,6 +235,9 @@ tell (TnTrainer *self, Event *event)
       for (int i = PROP_STEP; i < N_PROPERTIES; i++)
         g_object_notify_by_pspec (G_OBJECT (self), properties[i]);
       break;
+    case EVENT_TIMES:
+      g_signal_emit (self, signals[SIGNAL_NODE_TIMES], 0, event->times);
+      break;
     case EVENT_END:
       end_thread (self);
       self->error = g_steal_pointer (&event->error);
@@ -284,6 +306,7 @@ tn_trainer_finalize (GObject *object)
   g_ptr_array_unref (self->start_changes);
   g_clear_error (&self->write_failure);
   g_clear_error (&self->error);
+  g_clear_pointer (&self->node_table, g_variant_unref);
   g_free (self->stop_cause);
   g_free (self->stop_reason);
   g_clear_pointer (&self->folder, tn_run_folder_free);
@@ -341,6 +364,7 @@ tn_trainer_class_init (TnTrainerClass *class)
                                           G_TYPE_STRING);
   signals[SIGNAL_CHECKPOINTED] = g_signal_new ("checkpointed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
                                                G_TYPE_INT64, G_TYPE_STRING);
+  signals[SIGNAL_NODE_TIMES] = g_signal_new ("node-times", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
 }
 
 static void
@@ -549,6 +573,21 @@ void
 tn_trainer_checkpoint (TnTrainer *self)
 {
   command (self, TN_COMMAND_CHECKPOINT);
+}
+
+void
+tn_trainer_watch_times (TnTrainer *self, gboolean on)
+{
+  atomic_fetch_add (&self->n_watchers, on ? 1 : -1);
+}
+
+GVariant *
+tn_trainer_node_table (TnTrainer *self)
+{
+  pthread_mutex_lock (&self->mutex);
+  GVariant *table = self->node_table != NULL ? g_variant_ref (self->node_table) : NULL;
+  pthread_mutex_unlock (&self->mutex);
+  return table;
 }
 
 static gboolean

@@ -300,6 +300,36 @@ leave_out (TnTraining *self, const TnBatch *batch, gint64 now)
   advance (self, batch, &nothing, now);
 }
 
+/* One relaxed load a step where nobody asks. */
+static gboolean
+set_times (TnTraining *self, GError **error)
+{
+  gboolean wanted = atomic_load_explicit (&self->trainer->n_watchers, memory_order_relaxed) > 0;
+  if (G_LIKELY (wanted == (self->times != NULL)))
+    return TRUE;
+  tn_program_set_span_hook (self->program, NULL);
+  g_clear_pointer (&self->times, tn_node_times_free);
+  if (!wanted)
+    return TRUE;
+  TnPlan *plan = tn_program_plan (self->program, self->input->options.batch_size, error);
+  if (plan == NULL)
+    return FALSE;
+  self->times = tn_node_times_new (plan, tn_program_n_threads (self->program));
+  tn_program_set_span_hook (self->program, tn_node_times_hook (self->times));
+  tn_trainer_set_node_table (self->trainer, tn_node_times_table (self->times));
+  return TRUE;
+}
+
+static void
+report_times (TnTraining *self, const TnBatch *batch)
+{
+  if (self->times == NULL || batch->n != self->input->options.batch_size || tn_program_mode (self->program) != TN_MODE_GRAPH)
+    return;
+  TnNodeTimesReport *report = tn_node_times_step (self->times, self->at.step);
+  if (report != NULL)
+    tn_trainer_post_times (self->trainer, report);
+}
+
 static gboolean
 take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, GError **error)
 {
@@ -312,6 +342,8 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
       leave_out (self, batch, t1);
       return TRUE;
     }
+  if (!set_times (self, error))
+    return FALSE;
   self->at.learning_rate = tn_rate_at (self->rate, self->at.step);
   if (self->statistics != NULL)
     copy_statistics (self, FALSE);
@@ -333,6 +365,7 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
   tn_pace_add (&self->pace, TN_PACE_STEP, (double) (t2 - t0) / 1e9);
   add_rows (self, batch, &result, t0, t1, t2);
   advance (self, batch, &result, t2);
+  report_times (self, batch);
   if (!self->first_step_done)
     {
       self->first_step_done = TRUE;

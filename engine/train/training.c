@@ -542,6 +542,7 @@ clear (TnTraining *self)
   g_clear_pointer (&self->loader, tn_loader_free);
   g_clear_pointer (&self->eval_loader, tn_loader_free);
   g_clear_pointer (&self->program, tn_program_free);
+  g_clear_pointer (&self->times, tn_node_times_free);
   g_clear_pointer (&self->input, tn_input_free);
   g_clear_pointer (&self->model, tn_model_unref);
   g_clear_pointer (&self->rate, tn_rate_free);

@@ -66,6 +66,7 @@ typedef struct
   double epoch_loss;
   gint64 epoch_steps;
   TnPace pace;
+  TnNodeTimes *times; /* NULL: nobody asks */
   int statm_fd;
   guint64 private_before; /* bytes, before the program was made */
   gboolean first_step_done;
