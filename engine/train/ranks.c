@@ -57,6 +57,7 @@ struct _TnRanks
 };
 
 static TnComm *process;
+static const TnCommTable *test_table, **own_table;
 
 void
 tn_ranks_set_process (TnComm *comm)
@@ -398,6 +399,11 @@ start_replicas (TnRanks *self, TnProgram *program, GError **error)
   g_autofree TnComm **comms = tn_comm_threads_new (self->n_own, 0, error);
   if (comms == NULL)
     return FALSE;
+  for (int k = 0; k < self->n_own && test_table != NULL; k++)
+    {
+      *own_table = k == 0 ? comms[k]->table : *own_table;
+      comms[k]->table = test_table;
+    }
   for (int k = 0; k < self->n_own; k++)
     self->own[k] = (Rank){ .ranks = self, .comm = comms[k], .program = k == 0 ? program : NULL };
   for (int k = 1; k < self->n_own; k++)
@@ -475,11 +481,9 @@ tn_ranks_times (const TnRanks *self, TnRanksTimes *times)
   tn_reducer_ends (reducer, &times->begun_ns, &times->backward_ended_ns, &times->ended_ns);
 }
 
-const TnCommTable *
-tn_ranks_set_table (TnRanks *self, const TnCommTable *table)
+void
+tn_ranks_set_test_table (const TnCommTable *table, const TnCommTable **own)
 {
-  const TnCommTable *before = self->own[0].comm->table;
-  for (int k = 0; k < self->n_own; k++)
-    self->own[k].comm->table = table;
-  return before;
+  test_table = table;
+  own_table = own;
 }

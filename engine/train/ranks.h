@@ -63,6 +63,6 @@ typedef struct
 } TnRanksTimes;
 
 void tn_ranks_times (const TnRanks *self, TnRanksTimes *times);
-/** For tests: all ranks of this process work through @table from now on; its rows may call those of the one before, which is
- * returned. */
-const TnCommTable *tn_ranks_set_table (TnRanks *self, const TnCommTable *table);
+/** For tests: ranks that are made from now on work through @table, whose rows may call those of the transport's own, which is
+ * put into *@own. NULL ends it. */
+void tn_ranks_set_test_table (const TnCommTable *table, const TnCommTable **own);
