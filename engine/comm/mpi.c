@@ -16,6 +16,8 @@
 #define SPIN_NS 30000
 #define FIRST_SLEEP_NS 10000
 #define LONGEST_SLEEP_NS 500000
+#define LONGEST_IDLE_NS 4000000
+#define LOOKS_PER_FAILURE 16 /* so many looks at data come to one at failures */
 #define FAREWELL_NS 300000000 /* how long a failure is given to reach the others */
 #define TAG_FAILED 1
 #define TAG_FIRST 2   /* of group 0; group k has TAG_FIRST + k */
@@ -157,24 +159,21 @@ look_for_failures (Process *process)
   set_reason (process, from, text);
 }
 
-/* Tests the requests that are left; how many still are, or -1. Done ones become NULL. */
+/* Tests requests up to the first that is not done: every test moves all of them on. How many are left, or -1; done ones become
+ * NULL. */
 static int
 count_left (Process *process, void **requests, int n)
 {
-  int left = 0;
-  gboolean broken = FALSE;
   for (int i = 0; i < n; i++)
     {
-      if (requests[i] == NULL)
-        continue;
-      int state = process->link->test (requests[i]);
+      int state = requests[i] != NULL ? process->link->test (requests[i]) : 1;
       if (state == 0)
-        left++;
-      else
-        requests[i] = NULL;
-      broken |= state < 0;
+        return n - i;
+      requests[i] = NULL;
+      if (state < 0)
+        return -1;
     }
-  return broken ? -1 : left;
+  return 0;
 }
 
 static void
@@ -190,13 +189,14 @@ complete (Member *self, void **requests, int n, GError **error)
 {
   Process *process = self->process;
   int64_t begun = now_ns (), sleep = FIRST_SLEEP_NS;
+  unsigned n_sleeps = 0;
   gboolean may_spin = process->size <= process->n_cores;
   for (;;)
     {
       pthread_mutex_lock (&process->mutex);
       int left = count_left (process, requests, n);
       gboolean sleeps = left > 0 && (!may_spin || now_ns () - begun > SPIN_NS);
-      if (sleeps)
+      if (sleeps && n_sleeps++ % LOOKS_PER_FAILURE == 0)
         look_for_failures (process);
       gboolean failed = left > 0 && atomic_load (&process->failed);
       if (failed || left < 0)
@@ -215,7 +215,9 @@ complete (Member *self, void **requests, int n, GError **error)
         {
           struct timespec t = { 0, sleep };
           nanosleep (&t, NULL);
-          sleep = MIN (sleep * 3 / 2, LONGEST_SLEEP_NS);
+          /* Who has waited long may be late by a fiftieth of that. */
+          int64_t longest = CLAMP ((now_ns () - begun) / 50, LONGEST_SLEEP_NS, LONGEST_IDLE_NS);
+          sleep = MIN (sleep * 3 / 2, longest);
         }
     }
 }

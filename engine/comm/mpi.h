@@ -6,7 +6,7 @@
  * without it the program runs all the same, with ranks as threads.
  *
  * MPI only moves bytes. Waits look, for at most 30 us without pause while every process can have a core, then sleep between
- * looks, up to 500 us: an idle rank costs next to nothing. The module is looked for in $TENON_MODULES, beside the program, in
+ * looks, up to 500 us, and after long waits up to 4 ms: an idle rank costs next to nothing. The module is looked for in $TENON_MODULES, beside the program, in
  * ../comm and ../lib/tenon from there, and in the installation's library folder. */
 
 /** Whether mpirun (or srun with its PMI) started this process as one of several. */
