@@ -60,6 +60,15 @@ tn_processes_announce (TnRunFolder *folder)
     files = tn_rank_files_open (path, 0, TRUE, &error);
 }
 
+void
+tn_processes_note_told (void)
+{
+  static gboolean noted;
+  if (files != NULL && !noted)
+    tn_rank_files_note_told (files);
+  noted = TRUE;
+}
+
 int
 tn_processes_leave (int status)
 {

@@ -15,5 +15,7 @@ int tn_processes_serve (void);
 gboolean tn_processes_apply (TnSettings *settings, GError **error);
 /** Rank 0: tells the others where the run is; NULL: there is none, they end. */
 void tn_processes_announce (TnRunFolder *folder);
+/** Rank 0: a signal asked it to end, as mpirun does when another rank has died. */
+void tn_processes_note_told (void);
 /** Rank 0, after the run: lets the others go and leaves; gives @status back. */
 int tn_processes_leave (int status);

@@ -2,6 +2,7 @@
 #include "train/rank-files.h"
 
 #include <errno.h>
+#include <glib/gstdio.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #define WAIT_MS 2000 /* for the lock: a process of the run before may be ending */
 #define MAX_TEXT 65536
 #define MAX_RANKS 16384
+#define START_S 5 /* ranks come up before the run is locked */
 
 struct _TnRankFiles
 {
@@ -233,6 +235,15 @@ last_seen (const char *run_path, int rank)
   return time != NULL ? g_date_time_format (time, "%H:%M:%S") : g_strdup ("?");
 }
 
+/* Files of an earlier start with more processes tell nothing: their hearts stopped before this one took the run's lock. */
+static gboolean
+is_of_last_start (const char *run_path, int rank)
+{
+  g_autofree char *heart = file_path (run_path, rank, "heartbeat"), *lock = g_build_filename (run_path, "lock", NULL);
+  GStatBuf beat, start;
+  return g_stat (heart, &beat) == 0 && g_stat (lock, &start) == 0 && beat.st_mtime + START_S >= start.st_mtime;
+}
+
 char *
 tn_rank_files_lost (const char *run_path)
 {
@@ -243,7 +254,7 @@ tn_rank_files_lost (const char *run_path)
       gint64 pid = 0;
       if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
         break;
-      if (!is_lost (path, &pid, &host))
+      if (!is_of_last_start (run_path, rank) || !is_lost (path, &pid, &host))
         continue;
       g_autofree char *seen = last_seen (run_path, rank);
       g_string_append_printf (text, _("%sRank %d (process %" G_GINT64_FORMAT " on %s) ended without a word; it was last seen at %s."), text->len > 0 ? " " : "",

@@ -13,6 +13,7 @@
 #include "base/durable.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "train/rank-files.h"
 #include "train/run-lock.h"
 
 #define RUN_FILE "run.json"
@@ -545,7 +546,15 @@ tn_run_folder_seen_state (TnRunFolder *self)
     return held ? TN_RUN_STARTING : self->state;
   /* Its end may have been written between the two looks. */
   if (!held && (!tn_run_folder_reload (self, NULL) || !tn_run_state_is_end (self->state)))
-    return TN_RUN_LOST;
+    {
+      char *lost = tn_rank_files_lost (self->path);
+      if (lost != NULL)
+        {
+          g_free (self->reason);
+          self->reason = lost;
+        }
+      return TN_RUN_LOST;
+    }
   return self->state;
 }
 
