@@ -39,7 +39,7 @@ static const TnCommand commands[] = {
   { "doctor", "", N_ ("Look at this machine: processor, peaks, libraries, gaps"), "tenon-cli doctor", tn_command_doctor },
   { "verify-resume", "DIR | RUN", N_ ("Prove that a stopped and resumed run equals an undisturbed one"),
     "tenon-cli verify-resume digits --steps 100", tn_command_verify_resume },
-  { "bench", "WORKLOAD... | peak", N_ ("Time training steps, or measure the machine's peaks"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
+  { "bench", "WORKLOAD... | peak | comm", N_ ("Time training steps, the machine's peaks, or what ranks exchange"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
   { 0 },
 };
 

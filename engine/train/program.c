@@ -555,3 +555,12 @@ tn_program_state_changed (TnProgram *self, GError **error)
 {
   return self->ranks == NULL || tn_ranks_share_state (self->ranks, error);
 }
+
+gboolean
+tn_program_serve (TnProgram *self, GError **error)
+{
+  if (self->ranks != NULL)
+    return tn_ranks_serve (self->ranks, error);
+  g_set_error_literal (error, TN_ERROR, TN_ERROR_STATE, _ ("This program shares its steps with nobody."));
+  return FALSE;
+}

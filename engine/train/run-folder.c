@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "formats/tfevents.h"
+#include "train/rank-files.h"
 #include "train/run-lock.h"
 
 #define RUN_FILE "run.json"
@@ -590,7 +591,14 @@ tn_run_folder_look (TnRunFolder *self, gboolean *silent)
 TnRunState
 tn_run_folder_seen_state (TnRunFolder *self)
 {
-  return tn_run_folder_look (self, NULL);
+  TnRunState state = tn_run_folder_look (self, NULL);
+  char *lost = state == TN_RUN_LOST ? tn_rank_files_lost (self->path) : NULL;
+  if (lost != NULL)
+    {
+      g_free (self->reason);
+      self->reason = lost;
+    }
+  return state;
 }
 
 const char *
