@@ -82,6 +82,14 @@ take_members (TnSettings *self, JsonObject *object, const char *prefix, const ch
       if (skip != NULL && g_strv_contains (skip, member))
         continue;
       g_autofree char *name = tn_json_path_member (prefix, member);
+      const TnSetting *row = JSON_NODE_HOLDS_OBJECT (value) ? tn_setting_find (name) : NULL;
+      if (row != NULL && row->type == TN_SETTING_STRING) /* a setting with a grammar of its own may be written as JSON */
+        {
+          g_autofree char *text = tn_json_to_text (value, 0);
+          if (!tn_settings_set (self, name, text, error))
+            return FALSE;
+          continue;
+        }
       gboolean ok = JSON_NODE_HOLDS_OBJECT (value)
                         ? take_members (self, json_node_get_object (value), name, NULL, error)
                         : tn_settings_set_json (self, name, value, error);

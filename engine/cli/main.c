@@ -28,6 +28,8 @@ static const TnCommand commands[] = {
   { "export", "RUN", N_ ("Write the weights of a run as safetensors"),
     "tenon-cli export digits/runs/2026-11-30-lenet5-01 -o lenet5.safetensors", tn_command_export },
   { "graph", "DIR | RUN", N_ ("Write the graph of a training step"), "tenon-cli graph digits --format dot -o step.dot", tn_command_graph },
+  { "plan", "DIR", N_ ("Say what each of many ranks would hold and send, without running any"),
+    "tenon-cli plan digits --ranks 8 --mesh dp=4,tp=2", tn_command_plan },
   { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
   { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
   { "options", "[NAME...]", N_ ("List the settings: type, range, default, meaning"), "tenon-cli options optimizer", tn_command_options },
