@@ -7,27 +7,33 @@
 
 /* Strategies: which node has one, and what counts mean for it. */
 
-static const char *
+/* "Default/network-Net/block0-Sequential/fc1-Dense" -> "block0/fc1": the cells' own names. */
+static char *
 cell_path (const char *scope)
 {
   const char *at = strstr (scope, "network-");
   at = at != NULL ? strchr (at, '/') : NULL;
-  return at != NULL ? at + 1 : scope;
+  g_auto (GStrv) parts = g_strsplit (at != NULL ? at + 1 : scope, "/", -1);
+  for (int i = 0; parts[i] != NULL; i++)
+    {
+      char *class = strrchr (parts[i], '-');
+      if (class != NULL)
+        *class = '\0';
+    }
+  return g_strjoinv ("/", parts);
 }
 
 int
 tn_shard_find_strategy (const TnSharded *self, const TnNode *node, int *offset)
 {
   *offset = 0;
-  gboolean has_weight = FALSE;
-  for (int k = 0; k < node->n_inputs; k++)
-    has_weight |= tn_node_is_parameter (node->inputs[k]->node);
+  g_autofree char *path = node->phase == TN_PHASE_FORWARD && self->options.n_strategies > 0 ? cell_path (node->scope) : NULL;
   for (int i = 0; i < self->options.n_strategies; i++)
     {
       const TnShardStrategy *s = &self->options.strategies[i];
       /* The cell's main operator: the one of its forward nodes with so many inputs, the bias aside. */
-      if (node->phase == TN_PHASE_FORWARD && s->n_inputs == node->n_inputs && !tn_node_is (node, "BiasAdd")
-          && (g_pattern_match_simple (s->pattern, node->name) || (has_weight && g_pattern_match_simple (s->pattern, cell_path (node->scope)))))
+      if (path != NULL && s->n_inputs == node->n_inputs && !tn_node_is (node, "BiasAdd")
+          && (g_pattern_match_simple (s->pattern, node->name) || g_pattern_match_simple (s->pattern, path)))
         return i;
       *offset += s->n_inputs;
     }
