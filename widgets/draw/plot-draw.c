@@ -94,7 +94,7 @@ void
 tn_plot_layout (TnPlot *self, TnCanvas *canvas, double width, double height)
 {
   char unit[TN_TICK_LABEL];
-  double top = fmax (self->options.show_title ? 36 : 18, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
+  double top = fmax (self->options.show_title ? 44 : 20, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
   double right = self->options.show_legend ? LEGEND_WIDTH + 16 : 14;
   self->width = width;
   self->height = height;
@@ -157,7 +157,7 @@ draw_y_axis (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   TnTextStyle unit_style = style;
   unit_style.anchor = TN_ANCHOR_START;
   unit_style.max_width = inner->width / 2;
-  tn_canvas_text (canvas, self->unit, fmax (4, inner->x - 36), inner->y - 6, &unit_style);
+  tn_canvas_text (canvas, self->unit, fmax (4, inner->x - 36), inner->y - 9, &unit_style);
 }
 
 static void
@@ -617,7 +617,7 @@ draw_heading (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
     return;
   if (width > room)
     dim.max_width = room;
-  tn_canvas_text (canvas, badge, right, self->inner.y - 6, &dim);
+  tn_canvas_text (canvas, badge, right, self->inner.y - 9, &dim);
 }
 
 void
