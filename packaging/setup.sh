@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by run, check and .ci/run: installs what is missing and configures a build folder. Needs $root.
+# Sourced by run, check and .ci/run: installs what is missing and configures a build folder. Needs $root; with_tests=1 takes
+# the packages of the tests too.
 
 say() { printf '%s\n' "$*" >&2; }
 
 # Column $1 of the package list: 1 Debian, 2 Fedora, 3 Arch.
-packages() { awk -v c="$1" '!/^#/ && NF >= 3 && $c != "-" { print $c }' "$root/packaging/packages"; }
+packages() { awk -v c="$1" -v t="${with_tests:-0}" '!/^#/ && NF >= 3 && $c != "-" && (t || $4 != "tests") { print $c }' "$root/packaging/packages"; }
 
 missing_debian() {
   for p in $(packages 1); do
@@ -31,7 +32,7 @@ install_packages() {
     return 1
   fi
   # Elsewhere nothing is installed behind the user's back; what is there is good enough if pkg-config finds it.
-  if command -v meson >/dev/null 2>&1 && pkg-config --exists glib-2.0 gio-unix-2.0 json-glib-1.0 sqlite3 zlib openblas 2>/dev/null; then
+  if command -v meson >/dev/null 2>&1 && pkg-config --exists glib-2.0 gio-unix-2.0 json-glib-1.0 sqlite3 zlib 2>/dev/null; then
     return 0
   fi
   say "Tenon needs these packages. Fedora:"

@@ -206,6 +206,8 @@ picture (TnPlotView *self, TnPictureFormat format, const TnPictureSize *size, co
   struct { TnPlotView *view; const TnPalette *palette; } job = { self, palette };
   TnPlotOptions options = *tn_plot_options (self->plot), as_file = options;
   as_file.show_title = TRUE;
+  as_file.localized = FALSE;
+  as_file.corner = 0;
   as_file.show_legend = legend;
   while (tn_plot_smooth_some (self->plot, 1 << 22))
     ;
@@ -304,7 +306,7 @@ tn_plot_view_size_allocate (GtkWidget *widget, int width, int height, int baseli
   GtkAllocation all = { 0, 0, width, height };
   gtk_widget_size_allocate (GTK_WIDGET (self->data), &all, -1);
   gtk_widget_size_allocate (GTK_WIDGET (self->hover), &all, -1);
-  place (self->menu_button, width - 2, 20, TRUE);
+  place (self->menu_button, width - 2, 0, TRUE);
   place (self->follow_button, width - 20, height - 78, TRUE);
   gtk_popover_present (GTK_POPOVER (self->popover));
 }
@@ -486,6 +488,7 @@ tn_plot_view_init (TnPlotView *self)
   self->plot = tn_plot_new ("");
   TnPlotOptions options = *tn_plot_options (self->plot);
   options.localized = TRUE;
+  options.corner = 30;
   tn_plot_set_options (self->plot, &options);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);

@@ -35,6 +35,7 @@ code_of_errno (int errno_value)
   switch (errno_value)
     {
     case ENOSPC:
+    case EFBIG: /* a limit on files (ulimit -f) is met as a full disk is */
     case EDQUOT:
       return TN_ERROR_NO_SPACE;
     case ENOENT:
@@ -73,6 +74,13 @@ advice_for_errno (int errno_value)
       return _("The file is larger than the disk's format or a limit (ulimit -f) allows.");
     case ENAMETOOLONG:
       return _("Choose a shorter name.");
+    case EISDIR:
+      return _("A folder of that name is there: choose another name or remove it first.");
+    case ENOTDIR:
+      return _("A part of the path is a file, not a folder: check the name.");
+    case ENXIO:
+    case EINVAL:
+      return _("It is no ordinary file: name a file.");
     case EIO:
       return _("The disk reports an error: check its health and copy what matters elsewhere.");
     default:

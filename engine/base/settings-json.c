@@ -70,6 +70,17 @@ tn_settings_set_json (TnSettings *self, const char *name, JsonNode *value, GErro
   return tn_settings_set (self, name, text, error);
 }
 
+/* "train": the part before the dot of some name. */
+static gboolean
+is_group (const char *name)
+{
+  gsize n = strlen (name);
+  for (const TnSetting *row = tn_settings; row->name != NULL; row++)
+    if (strncmp (row->name, name, n) == 0 && row->name[n] == '.')
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 take_members (TnSettings *self, JsonObject *object, const char *prefix, const char *const *skip, GError **error)
 {
@@ -82,6 +93,13 @@ take_members (TnSettings *self, JsonObject *object, const char *prefix, const ch
       if (skip != NULL && g_strv_contains (skip, member))
         continue;
       g_autofree char *name = tn_json_path_member (prefix, member);
+      if (!JSON_NODE_HOLDS_OBJECT (value) && is_group (name))
+        {
+          g_autofree char *shown = tn_json_to_text (value, 0);
+          g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+                       _("%s: an object of settings must stand here ({\"name\": value}), not %s"), name, shown);
+          return FALSE;
+        }
       gboolean ok = JSON_NODE_HOLDS_OBJECT (value)
                         ? take_members (self, json_node_get_object (value), name, NULL, error)
                         : tn_settings_set_json (self, name, value, error);

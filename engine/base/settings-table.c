@@ -37,7 +37,7 @@ check_validation (const char *text, GError **error)
 const TnSetting tn_settings[] = {
   TEXT_ROW ("data.source", TN_SETTING_PATH, "drawn-digits",
             N_ ("The training data: drawn-digits for the built-in set, or a folder or file.")),
-  INT_ROW ("data.samples", "12000", 1, 1e8, N_ ("samples"), N_ ("How many samples the built-in set draws.")),
+  INT_ROW ("data.samples", "12000", 1, 1e7, N_ ("samples"), N_ ("How many samples the built-in set draws.")),
   INT_ROW ("data.seed", "0", 0, 9e15, "", N_ ("Where the built-in set and the order of samples start from.")),
   TEXT_ROW ("data.validation", TN_SETTING_STRING, "last:10%",
             N_ ("Which samples are held out: last:N, last:P%, hash:P% (by sample id) or none."),
@@ -136,6 +136,14 @@ const TnSetting tn_settings[] = {
             .aliases = "deterministic"),
   INT_ROW ("device.memory_limit_mb", "0", 0, 1e9, "MB",
            N_ ("Memory that a run may use; 0 is what the machine allows."), .aliases = "max_device_memory"),
+
+  INT_ROW ("parallel.ranks", "1", 1, 16384, N_ ("ranks"), N_ ("How many ranks share the work; each is a thread, or a process under mpirun."),
+           .aliases = "device_num"),
+  ENUM_ROW ("parallel.mode", "stand_alone", VALUES ("stand_alone", "data_parallel"),
+            N_ ("Whether one rank trains, or each of several takes its share of every batch."), .aliases = "parallel_mode"),
+  INT_ROW ("parallel.same_bits", "0", 0, 4096, N_ ("blocks"),
+           N_ ("Cuts a batch into so many blocks (a power of two) that are added in a fixed order, so that the bits do not depend on the number of ranks; 0 does not.")),
+  INT_ROW ("parallel.bucket_kb", "4096", 1, 1 << 22, "KB", N_ ("Gradients are brought together in buckets of about this size, while others are still being computed.")),
 
   BOOL_ROW ("graph.save", "false", N_ ("Whether the graph is written as .ir and .dot after every stage of compilation."),
             .aliases = "save_graphs"),

@@ -458,7 +458,15 @@ tn_validation_rule_parse (const char *text, TnValidationRule *out, GError **erro
     }
   else
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+      const char *colon = g_str_has_prefix (text, "last:") || g_str_has_prefix (text, "hash:") ? text + 5 : "";
+      char *end = NULL;
+      double percent = *colon ? g_ascii_strtod (colon, &end) : NAN;
+      if (end != NULL && strcmp (end, "%") == 0 && (percent <= 0 || percent >= 100))
+        g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+                     percent <= 0 ? _("“%s” holds nothing out; write none, or a share above 0 and below 100 %%")
+                                  : _("“%s” leaves nothing to train on; the share must be above 0 and below 100 %%"), text);
+      else
+        g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
                    _("“%s” is not a rule; write last:10000, last:10%%, hash:10%% or none"), text);
       return FALSE;
     }

@@ -71,9 +71,13 @@ typedef struct
   gint64 batch;
   GDBusConnection *connection; /* to ask for what no row tells; NULL where no process trains */
   GCancellable *cancellable;
+  guint output;
+  gint64 silent_us; /* since when the process does not answer; 0: it does, or there is none */
+  gboolean silence_told;
 } Watch;
 
 #define ASK_PERIOD_S 1
+#define SILENCE_US (5 * G_USEC_PER_SEC)
 
 /* How many steps there will be only the trainer knows: it has counted its samples, and "extend" changes it. */
 
@@ -84,9 +88,29 @@ told_total_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GVariant) value = NULL;
   if (reply == NULL) /* the process ended, or whoever asked did: then @data is gone */
     return;
+  Watch *self = data;
+  self->silent_us = 0;
   g_variant_get (reply, "(v)", &value);
   if (g_variant_is_of_type (value, G_VARIANT_TYPE_INT64))
-    ((Watch *) data)->progress.total_steps = g_variant_get_int64 (value);
+    self->progress.total_steps = g_variant_get_int64 (value);
+}
+
+/* A process that holds the lock and does not answer, stopped perhaps, would look like a run that makes no steps. */
+static void
+tell_silence (Watch *self)
+{
+  g_auto (TnRunOwner) owner = { 0 };
+  gint64 now = g_get_monotonic_time ();
+  if (!tn_run_folder_owner (tn_run_path (self->run), &owner, NULL) || !owner.held)
+    self->silent_us = 0;
+  else if (self->silent_us == 0)
+    self->silent_us = now;
+  else if (now - self->silent_us >= SILENCE_US && !self->silence_told)
+    {
+      g_autofree char *text = tn_run_silence_text (tn_run_path (self->run), &owner);
+      self->silence_told = TRUE;
+      tn_progress_view_message (self->view, TRUE, text);
+    }
 }
 
 static void
@@ -126,6 +150,7 @@ static gboolean
 ask_cb (gpointer data)
 {
   Watch *self = data;
+  tell_silence (self);
   if (self->connection == NULL || g_dbus_connection_is_closed (self->connection))
     connect_to_trainer (self);
   else
@@ -220,6 +245,14 @@ interrupt_cb (gpointer data)
 }
 
 static void
+output_gone_cb (gpointer data)
+{
+  Watch *self = data;
+  self->output = 0;
+  g_main_loop_quit (self->loop);
+}
+
+static void
 read_settings (Watch *self, const char *path)
 {
   g_autoptr (TnRunFolder) folder = tn_run_folder_open (path, NULL);
@@ -276,12 +309,14 @@ watch (const char *path, gboolean json)
   g_signal_connect (run, "message", G_CALLBACK (message_cb), &self);
   g_signal_connect (run, "restarted", G_CALLBACK (restarted_cb), &self);
   guint interrupt = g_unix_signal_add (SIGINT, interrupt_cb, &self), ask = g_timeout_add_seconds (ASK_PERIOD_S, ask_cb, &self);
+  self.output = tn_cli_watch_output (output_gone_cb, &self);
   self.cancellable = g_cancellable_new ();
   ask_cb (&self);
   tn_run_follow (run);
   g_main_loop_run (loop);
   g_source_remove (interrupt);
   g_source_remove (ask);
+  g_clear_handle_id (&self.output, g_source_remove);
   g_cancellable_cancel (self.cancellable);
   g_clear_object (&self.cancellable);
   g_clear_object (&self.connection);

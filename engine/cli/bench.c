@@ -253,7 +253,7 @@ bench_workload (const char *workload, const Options *options, GError **error)
   if (options->batch > 0)
     batch = options->batch;
   g_autoptr (TnSettings) settings = bench_settings (options, batch, error);
-  g_autoptr (TnProgram) program = settings != NULL ? tn_program_new (model, settings, error) : NULL;
+  g_autoptr (TnProgram) program = settings != NULL ? tn_program_new_ranks (model, settings, error) : NULL;
   if (program == NULL)
     return FALSE;
   if (options->plan)

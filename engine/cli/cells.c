@@ -68,7 +68,9 @@ range_text (const TnOption *option)
     return g_strdup ("");
   g_ascii_formatd (min, sizeof min, "%.12g", option->min);
   g_ascii_formatd (max, sizeof max, "%.12g", option->max);
-  return option->max >= G_MAXINT32 ? g_strdup_printf (_ ("at least %s"), min) : g_strdup_printf ("%s..%s", min, max);
+  if (option->max < G_MAXINT32)
+    return g_strdup_printf ("%s..%s", min, max);
+  return option->min > -G_MAXINT32 ? g_strdup_printf (_ ("at least %s"), min) : g_strdup ("");
 }
 
 static void

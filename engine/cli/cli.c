@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "library/catalogue.h"
+#include "train/project.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -147,7 +148,7 @@ tn_cli_split_assignment (const char *assignment, char **name, char **value, GErr
 }
 
 static gboolean
-apply_one (TnSettings *settings, const char *assignment, GError **error)
+apply_one (TnSettings *settings, const char *assignment, const char *folder, GError **error)
 {
   g_autofree char *name = NULL, *value = NULL;
   if (!tn_cli_split_assignment (assignment, &name, &value, error))
@@ -156,26 +157,32 @@ apply_one (TnSettings *settings, const char *assignment, GError **error)
   if (setting != NULL && setting->type == TN_SETTING_PATH && *value != '\0' && !g_path_is_absolute (value)
       && g_file_test (value, G_FILE_TEST_EXISTS))
     {
-      g_autofree char *path = g_canonicalize_filename (value, NULL);
+      g_autofree char *path = folder != NULL ? tn_project_resolve (folder, value) : g_canonicalize_filename (value, NULL);
       return tn_settings_set (settings, name, path, error);
     }
   return tn_settings_set (settings, name, value, error);
 }
 
 gboolean
-tn_cli_apply (TnSettings *settings, char **assignments, GError **error)
+tn_cli_apply_in (TnSettings *settings, char **assignments, const char *folder, GError **error)
 {
   for (char **a = assignments; a != NULL && *a != NULL; a++)
-    if (!apply_one (settings, *a, error))
+    if (!apply_one (settings, *a, folder, error))
       return FALSE;
   return TRUE;
 }
 
 gboolean
-tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignments, int *exit_code)
+tn_cli_apply (TnSettings *settings, char **assignments, GError **error)
+{
+  return tn_cli_apply_in (settings, assignments, NULL, error);
+}
+
+gboolean
+tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignments, const char *folder, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
-  if (tn_cli_apply (settings, assignments, &error))
+  if (tn_cli_apply_in (settings, assignments, folder, &error))
     return TRUE;
   *exit_code = tn_cli_usage (command, "%s", error->message);
   return FALSE;

@@ -39,8 +39,10 @@ int tn_cli_usage (const char *command, const char *format, ...) G_GNUC_PRINTF (2
 /** Applies every "name=value" of @assignments (nullable). Relative paths that exist are meant from the working folder, and are
  * made absolute. */
 gboolean tn_cli_apply (TnSettings *settings, char **assignments, GError **error);
-/** tn_cli_apply() for a command: an unknown or wrong setting is a usage error. TRUE, or FALSE with *exit_code, already told. */
-gboolean tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignments, int *exit_code);
+/** The same for a project in @folder: a relative path is looked for there first, then in the working folder. */
+gboolean tn_cli_apply_in (TnSettings *settings, char **assignments, const char *folder, GError **error);
+/** tn_cli_apply_in() for a command: an unknown or wrong setting is a usage error. TRUE, or FALSE with *exit_code, already told. */
+gboolean tn_cli_apply_or_tell (const char *command, TnSettings *settings, char **assignments, const char *folder, int *exit_code);
 /** Cuts "name=value"; FALSE with TN_ERROR_INVALID_ARGUMENT where there is no "=". Free both with g_free. */
 gboolean tn_cli_split_assignment (const char *assignment, char **name, char **value, GError **error);
 /** "; did you mean “train”?" or "". Free with g_free. */
@@ -60,7 +62,7 @@ char *tn_cli_number (double value);
 
 /** Brings the catalogue, from which the window makes its lists, up to date. That it cannot be written is no failure. */
 void tn_cli_note_project (const char *project_path);
-/** Whether @path is a run folder: has a run.json. */
+/** Whether @path is a run folder: has a run.json, of whatever kind. */
 gboolean tn_cli_is_run (const char *path);
 /** Nothing of @text may move the terminal's cursor: control characters become "?". Free with g_free. */
 char *tn_cli_printable (const char *text);
@@ -74,6 +76,10 @@ gboolean tn_cli_wants_json (void);
 /** @path as a shell takes it: in quotes if it needs them. Free with g_free. */
 char *tn_cli_quote (const char *path);
 
+/** Calls @gone once, from the main loop, when stdout is a pipe or socket whose reader went away. Returns a source, which is
+ * gone after the call, or 0 where that cannot happen. Commands that print as time goes by end then; others find out when they write. */
+guint tn_cli_watch_output (GDestroyNotify gone, gpointer data);
+
 int tn_command_attach (int argc, char **argv);
 int tn_command_bench (int argc, char **argv);
 int tn_command_cells (int argc, char **argv);
@@ -86,6 +92,7 @@ int tn_command_layout (int argc, char **argv);
 int tn_command_new (int argc, char **argv);
 int tn_command_options (int argc, char **argv);
 int tn_command_predict (int argc, char **argv);
+int tn_command_render (int argc, char **argv);
 int tn_command_resume (int argc, char **argv);
 int tn_command_runs (int argc, char **argv);
 int tn_command_sample (int argc, char **argv);

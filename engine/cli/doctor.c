@@ -4,7 +4,6 @@
 #include "base/pool.h"
 #include "device/cpu/peak.h"
 #include "train/memory-limit.h"
-#include <cblas.h>
 #include <dnnl.h>
 #include <glib/gstdio.h>
 #include <sqlite3.h>
@@ -114,11 +113,9 @@ look_at_libraries (Report *report)
   const dnnl_version_t *dnnl = dnnl_version ();
   g_autofree char *glib = g_strdup_printf ("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
   g_autofree char *onednn = g_strdup_printf ("%d.%d.%d", dnnl->major, dnnl->minor, dnnl->patch);
-  g_autofree char *openblas = g_strdup_printf ("%s (%s)", openblas_get_config (), openblas_get_corename ());
   add (report, "tenon", "Tenon", TN_VERSION);
   add (report, "glib", "GLib", glib);
   add (report, "json_glib", "JSON-GLib", JSON_VERSION_S);
-  add (report, "openblas", "OpenBLAS", openblas);
   add (report, "onednn", "oneDNN", onednn);
   add (report, "sqlite", "SQLite", sqlite3_libversion ());
   add (report, "zlib", "zlib", zlibVersion ());

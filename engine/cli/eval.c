@@ -89,6 +89,7 @@ print_result (const Options *options, const TnTrained *trained, const TnDataset 
       JsonObject *object = json_object_new ();
       json_object_set_string_member (object, "run", tn_run_folder_path (trained->folder));
       json_object_set_int_member (object, "step", tn_trained_step (trained));
+      tn_trained_tell_passed_over (trained, object);
       json_object_set_string_member (object, "data", dataset->source);
       json_object_set_string_member (object, "part", options->data == NULL ? "held-out" : "all");
       json_object_set_int_member (object, "samples", total->n);
@@ -97,6 +98,7 @@ print_result (const Options *options, const TnTrained *trained, const TnDataset 
       tn_cli_print_json (object);
       return;
     }
+  tn_trained_tell_passed_over (trained, NULL);
   printf (_ ("Checkpoint of step %" G_GINT64_FORMAT " on %" G_GINT64_FORMAT " %s of %s:\n"), tn_trained_step (trained), total->n,
           options->data == NULL ? _ ("held-out samples") : _ ("samples"), dataset->source);
   if (isfinite (accuracy))

@@ -31,6 +31,7 @@ export_weights (const char *run, const char *which, const char *path, GError **e
   g_hash_table_insert (metadata, (gpointer) "tenon.step", g_strdup_printf ("%" G_GINT64_FORMAT, tn_trained_step (trained)));
   if (!tn_safetensors_write (path, (const char *const *) names->pdata, (TnTensor *const *) tensors->pdata, (int) names->len, metadata, error))
     return FALSE;
+  tn_trained_tell_passed_over (trained, NULL);
   g_autofree char *size = tn_cli_bytes ((double) bytes);
   printf (_ ("Wrote %u tensors (%s) of step %" G_GINT64_FORMAT " to %s.\n"), names->len, size, tn_trained_step (trained), path);
   return TRUE;

@@ -38,7 +38,7 @@ load (const char *path, const Options *options, TnModel **model, TnSettings **se
     {
       g_autoptr (TnProject) project = tn_project_open (path, error);
       *settings = project != NULL ? tn_settings_copy (tn_project_settings (project)) : NULL;
-      *model = project != NULL && tn_cli_apply (*settings, options->set, error) ? tn_project_load_model (project, *settings, error) : NULL;
+      *model = project != NULL && tn_cli_apply_in (*settings, options->set, tn_project_path (project), error) ? tn_project_load_model (project, *settings, error) : NULL;
     }
   if (*model == NULL)
     return FALSE;

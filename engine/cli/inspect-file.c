@@ -71,9 +71,10 @@ describe_npz (const char *path, const uint8_t *head, size_t n, GError **error)
     {
       g_autoptr (GError) failure = NULL;
       JsonObject *item = tn_inspection_add_item (object, *name);
-      g_autoptr (TnTensor) tensor = tn_npz_get (npz, *name, &failure);
-      if (tensor != NULL)
-        set_tensor (item, tn_dtype_name (tensor->dtype), &tensor->shape);
+      TnDType dtype;
+      TnShape shape;
+      if (tn_npz_probe (npz, *name, &dtype, &shape, &failure))
+        set_tensor (item, tn_dtype_name (dtype), &shape);
       else
         json_object_set_string_member (item, "error", failure->message);
     }

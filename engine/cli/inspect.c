@@ -87,6 +87,17 @@ print_people (JsonObject *object)
     printf (_ ("  ... and %u more (--json has all)\n"), n - MOST_TOLD);
 }
 
+/* Whether a part of it could not be read. */
+static gboolean
+is_damaged (JsonObject *object)
+{
+  gboolean damage = json_object_has_member (object, "damage");
+  JsonArray *items = json_object_has_member (object, "items") ? json_object_get_array_member (object, "items") : NULL;
+  for (guint i = 0; items != NULL && !damage && i < json_array_get_length (items); i++)
+    damage = json_object_has_member (json_array_get_object_element (items, i), "error");
+  return damage;
+}
+
 /* One that cannot be read does not hide the others. */
 static gboolean
 inspect (const char *path, gboolean json)
@@ -99,14 +110,15 @@ inspect (const char *path, gboolean json)
       tn_cli_fail (error, json);
       return FALSE;
     }
+  gboolean whole = !is_damaged (object);
   if (json)
     {
       tn_cli_print_json (object);
-      return TRUE;
+      return whole;
     }
   print_people (object);
   json_object_unref (object);
-  return TRUE;
+  return whole;
 }
 
 int

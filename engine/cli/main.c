@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +18,8 @@ static const TnCommand commands[] = {
   { "sample", "[DIR]", N_ ("Train LeNet-5 on built-in digits, to see that all works"), "tenon-cli sample", tn_command_sample },
   { "resume", "RUN", N_ ("Go on with a run that was stopped, parked, killed, or extended"),
     "tenon-cli resume digits/runs/2026-11-30-lenet5-01 --set train.epochs=5", tn_command_resume },
-  { "runs", "DIR", N_ ("List the runs of a project"), "tenon-cli runs digits", tn_command_runs },
+  { "runs", "DIR", N_ ("List the runs of a project; remove, restore and rename them"),
+    "tenon-cli runs digits --remove 2026-11-30-lenet5-01", tn_command_runs },
   { "show", "RUN", N_ ("Say what stands in a run folder"), "tenon-cli show digits/runs/2026-11-30-lenet5-01", tn_command_show },
   { "attach", "RUN COMMAND", N_ ("Watch or steer a run: watch, pause, resume, park, stop, set ..."),
     "tenon-cli attach digits/runs/2026-11-30-lenet5-01 set optimizer.lr=0.001\n\nCommands: watch, pause, resume, park, stop, stop-now, checkpoint, extend N,\nset NAME=VALUE", tn_command_attach },
@@ -28,6 +30,8 @@ static const TnCommand commands[] = {
   { "export", "RUN", N_ ("Write the weights of a run as safetensors"),
     "tenon-cli export digits/runs/2026-11-30-lenet5-01 -o lenet5.safetensors", tn_command_export },
   { "graph", "DIR | RUN | FILE", N_ ("Draw or write the graph of a training step, or of a file"), "tenon-cli graph digits --format svg -o step.svg", tn_command_graph },
+  { "render", "RUN | FILE...", N_ ("Draw curves of runs or event files as PNG, SVG or PDF, or write their rows"),
+    "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss --smooth 0.6 --log-y -o loss.svg", tn_command_render },
   { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
   { "layout", "[--seconds N]", N_ ("Place boxes by Graphviz, for graph and the window"), "tenon-cli layout --seconds 5", tn_command_layout },
   { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
@@ -93,6 +97,20 @@ close_output (int status)
   return status == TN_EXIT_DONE ? TN_EXIT_FAILED : status;
 }
 
+/* The three standard descriptors must be there: a file that got the number of one would be written into. A command without
+ * a place for its results does not begin. */
+static gboolean
+check_descriptors (void)
+{
+  gboolean has_output = fcntl (STDOUT_FILENO, F_GETFD) >= 0;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl (fd, F_GETFD) < 0 && open ("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
+      return FALSE;
+  if (!has_output)
+    fprintf (stderr, "tenon-cli: %s\n", _ ("The standard output is closed: there is nowhere to write results to."));
+  return has_output;
+}
+
 /* "help train" is "train --help". */
 static int
 help (int argc, char **argv)
@@ -113,7 +131,10 @@ int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
-  signal (SIGPIPE, SIG_IGN); /* a run outlives whoever read its progress */
+  signal (SIGPIPE, SIG_IGN); /* close_output() and output.c see to readers that go away */
+  signal (SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name, as a full disk is */
+  if (!check_descriptors ())
+    return TN_EXIT_FAILED;
   if (argc > 0)
     tn_cli_begin (argc, argv);
   if (argc < 2)

@@ -101,8 +101,19 @@ softmax (float *row, int64_t n)
     row[i] = (float) (exp ((double) row[i] - most) / sum);
 }
 
+/* Which answers these are: every line stands alone. */
 static void
-print_numbers (const Options *options, int64_t sample, const float *row, int64_t n)
+set_checkpoint (JsonObject *object, const TnTrained *trained)
+{
+  json_object_set_int_member (object, "step", tn_trained_step (trained));
+  if (trained->passed_over != NULL)
+    json_object_set_string_member (object, "passed_over", trained->passed_over);
+  else
+    json_object_set_null_member (object, "passed_over");
+}
+
+static void
+print_numbers (const Options *options, const TnTrained *trained, int64_t sample, const float *row, int64_t n)
 {
   if (options->json)
     {
@@ -112,6 +123,7 @@ print_numbers (const Options *options, int64_t sample, const float *row, int64_t
         json_array_add_double_element (array, (double) row[i]);
       json_object_set_int_member (object, "index", sample);
       json_object_set_array_member (object, "outputs", array);
+      set_checkpoint (object, trained);
       tn_cli_print_json (object);
       return;
     }
@@ -122,7 +134,7 @@ print_numbers (const Options *options, int64_t sample, const float *row, int64_t
 }
 
 static void
-print_classes (const Options *options, int64_t sample, float *row, int64_t n)
+print_classes (const Options *options, const TnTrained *trained, int64_t sample, float *row, int64_t n)
 {
   softmax (row, n);
   g_autofree Guess *guesses = g_new (Guess, n);
@@ -152,6 +164,7 @@ print_classes (const Options *options, int64_t sample, float *row, int64_t n)
   json_object_set_int_member (object, "class", guesses[0].index);
   json_object_set_array_member (object, "top", top);
   json_object_set_array_member (object, "probabilities", all);
+  set_checkpoint (object, trained);
   tn_cli_print_json (object);
 }
 
@@ -197,7 +210,7 @@ answer (const Options *options, TnTrained *trained, TnLoader *loader, GError **e
       TnEvalResult result;
       gboolean ok = tn_program_evaluate (trained->program, &rows, &result, outputs, error);
       for (int i = 0; ok && i < batch->n; i++)
-        (classes ? print_classes (options, batch->ids[i], outputs + i * n, n) : print_numbers (options, batch->ids[i], outputs + i * n, n));
+        (classes ? print_classes (options, trained, batch->ids[i], outputs + i * n, n) : print_numbers (options, trained, batch->ids[i], outputs + i * n, n));
       tn_loader_release (loader, batch);
       if (!ok)
         return FALSE;
@@ -219,6 +232,7 @@ predict (const char *run, const char *file, const Options *options, GError **err
   g_autofree int64_t *ids = input != NULL ? choose (options, dataset->n_samples, &n, error) : NULL;
   if (ids == NULL)
     return FALSE;
+  tn_trained_tell_passed_over (trained, NULL);
   int batch = (int) MIN (n, tn_settings_get_int (trained->settings, "train.batch"));
   g_autoptr (TnLoader) loader = tn_input_new_eval_loader (input, ids, n, batch, error);
   return loader != NULL && answer (options, trained, loader, error);

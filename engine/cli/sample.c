@@ -51,7 +51,7 @@ tn_command_sample (int argc, char **argv)
     return tn_cli_fail (error, json);
   int status;
   g_autoptr (TnSettings) settings = tn_settings_copy (tn_project_settings (project));
-  if (!tn_cli_apply_or_tell ("sample", settings, set, &status))
+  if (!tn_cli_apply_or_tell ("sample", settings, set, tn_project_path (project), &status))
     return status;
   TnRunFolder *folder = tn_run_folder_create (project, settings, &error);
   if (folder == NULL)
@@ -59,7 +59,7 @@ tn_command_sample (int argc, char **argv)
   g_autofree char *run = g_strdup (tn_run_folder_path (folder));
   if (!json)
     printf (_ ("Training LeNet-5 on drawn digits in %s\n"), run);
-  status = tn_session_run ("sample", folder, NULL, json);
+  status = tn_session_run ("sample", folder, NULL, TN_SESSION_NEW, json);
   g_autoptr (TnRunFolder) made = status == TN_EXIT_DONE && !json ? tn_run_folder_open (run, NULL) : NULL;
   if (made != NULL)
     print_next (made, tn_project_path (project));

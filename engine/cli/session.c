@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "base/error.h"
+#include "train/run-removal.h"
 #include "train/service.h"
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ typedef struct
   TnProgressView *view;
   GMainLoop *loop;
   gboolean forecast_told, measured_told;
-  guint tick;
+  guint tick, output;
+  gboolean output_gone;
 } Session;
 
 /* The forecast is for what the program allocates; the process has code, libraries and data besides. */
@@ -29,14 +31,17 @@ tell_forecast (Session *self, const TnTrainerProgress *progress)
       JsonObject *object = json_object_new ();
       json_object_set_string_member (object, "event", "memory-forecast");
       json_object_set_int_member (object, "bytes", (gint64) progress->memory_forecast);
+      json_object_set_int_member (object, "data_bytes", (gint64) progress->memory_data);
       json_object_set_int_member (object, "parameters", (gint64) progress->n_parameters);
       json_object_set_int_member (object, "threads", progress->n_threads);
       tn_progress_view_object (self->view, object);
       return;
     }
   g_autofree char *bytes = tn_cli_bytes ((double) progress->memory_forecast);
-  g_autofree char *text = g_strdup_printf (_ ("%'" G_GUINT64_FORMAT " parameters; %s of memory forecast for them and a step; %d threads"),
-                                           progress->n_parameters, bytes, progress->n_threads);
+  g_autofree char *data = tn_cli_bytes ((double) progress->memory_data);
+  g_autofree char *threads = g_strdup_printf (tn_ngettext ("%d thread", "%d threads", (gulong) progress->n_threads), progress->n_threads);
+  g_autofree char *text = g_strdup_printf (_ ("%'" G_GUINT64_FORMAT " parameters; %s of memory forecast for them and a step, %s for the data; %s"),
+                                           progress->n_parameters, bytes, data, threads);
   tn_progress_view_message (self->view, FALSE, text);
 }
 
@@ -117,16 +122,52 @@ checkpointed_cb (TnTrainer *trainer, gint64 step, const char *path, Session *sel
   tn_progress_view_object (self->view, object);
 }
 
+/* Refused before its first step for what was asked for, and not for what happened: there is nothing in the run to go on with. */
+static gboolean
+was_refused (TnTrainer *trainer)
+{
+  static const int codes[] = { TN_ERROR_INVALID_ARGUMENT, TN_ERROR_SHAPE, TN_ERROR_MEMORY, TN_ERROR_NOT_FOUND, TN_ERROR_PARSE, TN_ERROR_FORMAT };
+  TnTrainerProgress progress;
+  const GError *error = tn_trainer_error (trainer);
+  tn_trainer_get_progress (trainer, &progress);
+  for (guint i = 0; error != NULL && progress.step == 0 && i < G_N_ELEMENTS (codes); i++)
+    if (g_error_matches (error, TN_ERROR, codes[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+discard (TnRunFolder *folder, gboolean json)
+{
+  g_autofree char *path = g_strdup (tn_run_folder_path (folder));
+  if (tn_run_delete (path, NULL) && !json)
+    printf (_ ("The folder of the run was removed, as nothing was trained in it.\n"));
+}
+
+/* Whoever watched it is gone, and would not know that it goes on: it is saved and ends. */
+static void
+output_gone_cb (gpointer data)
+{
+  Session *self = data;
+  self->output = 0;
+  self->output_gone = TRUE;
+  fprintf (stderr, "tenon-cli: %s\n", _ ("Nobody reads the output any more: this step is finished, a checkpoint written and the run stopped."));
+  tn_trainer_stop_because (self->trainer, "output-closed", _ ("Stopped and saved, as nobody read its output any more."));
+}
+
 /* The end. */
 
 static void
-print_end_object (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
+print_end_object (Session *self, const TnTrainerProgress *p, TnRunFolder *folder, gboolean refused)
 {
   JsonObject *object = json_object_new ();
   json_object_set_string_member (object, "state", tn_run_state_name (p->state));
   json_object_set_string_member (object, "cause", tn_run_folder_cause (folder));
   json_object_set_string_member (object, "reason", tn_run_folder_reason (folder));
-  json_object_set_string_member (object, "run", tn_run_folder_path (folder));
+  if (refused) /* its folder goes */
+    json_object_set_null_member (object, "run");
+  else
+    json_object_set_string_member (object, "run", tn_run_folder_path (folder));
   json_object_set_int_member (object, "steps", p->step);
   tn_cli_set_number (object, "loss", p->loss);
   tn_cli_set_number (object, "accuracy", p->accuracy);
@@ -137,7 +178,7 @@ print_end_object (Session *self, const TnTrainerProgress *p, TnRunFolder *folder
 }
 
 static void
-print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
+print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder, gboolean refused)
 {
   g_autofree char *seconds = tn_cli_duration (p->seconds);
   g_autofree char *loss = tn_cli_number (p->loss);
@@ -157,11 +198,12 @@ print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder)
         printf (_ (", held-out accuracy %.2f %%"), p->accuracy * 100);
       printf (".%s%s\n", *reason != '\0' ? " " : "", reason);
     }
-  printf (_ ("Run: %s\n"), tn_run_folder_path (folder));
+  if (!refused)
+    printf (_ ("Run: %s\n"), tn_run_folder_path (folder));
 }
 
 static int
-finish (Session *self, TnRunFolder *folder)
+finish (Session *self, TnRunFolder *folder, gboolean refused)
 {
   TnTrainerProgress progress;
   tn_trainer_get_progress (self->trainer, &progress);
@@ -170,10 +212,10 @@ finish (Session *self, TnRunFolder *folder)
   if (error != NULL)
     fprintf (stderr, "tenon-cli: %s\n", error->message);
   if (tn_progress_view_is_json (self->view))
-    print_end_object (self, &progress, folder);
+    print_end_object (self, &progress, folder, refused);
   else
-    print_end (self, &progress, folder);
-  if (progress.state == TN_RUN_FAILED)
+    print_end (self, &progress, folder, refused);
+  if (progress.state == TN_RUN_FAILED || (self->output_gone && progress.state == TN_RUN_STOPPED))
     return TN_EXIT_FAILED;
   return progress.state == TN_RUN_STOPPED || tn_trainer_was_interrupted (self->trainer) ? TN_EXIT_INTERRUPTED : TN_EXIT_DONE;
 }
@@ -204,7 +246,7 @@ serve (Session *self)
 }
 
 int
-tn_session_run (const char *command, TnRunFolder *folder, char **changes, gboolean json)
+tn_session_run (const char *command, TnRunFolder *folder, char **changes, TnSessionFlags flags, gboolean json)
 {
   g_autoptr (TnTrainer) trainer = tn_trainer_new (folder);
   g_autoptr (TnProgressView) view = tn_progress_view_new (json);
@@ -213,6 +255,8 @@ tn_session_run (const char *command, TnRunFolder *folder, char **changes, gboole
   Session self = { .trainer = trainer, .view = view, .loop = loop };
   if (!change_at_start (trainer, changes, &error))
     return tn_cli_usage (command, "%s", error->message);
+  if (flags & TN_SESSION_RESTART)
+    tn_trainer_allow_restart (trainer);
   tn_trainer_handle_signals (trainer);
   g_signal_connect (trainer, "state-changed", G_CALLBACK (state_changed_cb), &self);
   g_signal_connect (trainer, "metrics", G_CALLBACK (metrics_cb), &self);
@@ -229,11 +273,16 @@ tn_session_run (const char *command, TnRunFolder *folder, char **changes, gboole
     }
   serve (&self);
   self.tick = g_timeout_add (TICK_MS, tick_cb, &self);
+  self.output = tn_cli_watch_output (output_gone_cb, &self);
   g_main_loop_run (loop);
   g_source_remove (self.tick);
-  int status = finish (&self, folder);
+  g_clear_handle_id (&self.output, g_source_remove);
+  gboolean refused = (flags & TN_SESSION_NEW) && was_refused (trainer);
+  int status = finish (&self, folder, refused);
   g_clear_pointer (&self.service, tn_service_free);
   g_signal_handlers_disconnect_by_data (trainer, &self);
+  if (refused)
+    discard (folder, json);
   g_autofree char *project = tn_run_folder_project_path (folder);
   tn_cli_note_project (project);
   return status;

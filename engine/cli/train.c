@@ -16,7 +16,7 @@ make_run (const char *path, char **set, gboolean json, int *exit_code)
       return NULL;
     }
   g_autoptr (TnSettings) settings = tn_settings_copy (tn_project_settings (project));
-  if (!tn_cli_apply_or_tell ("train", settings, set, exit_code))
+  if (!tn_cli_apply_or_tell ("train", settings, set, tn_project_path (project), exit_code))
     return NULL;
   TnRunFolder *folder = tn_run_folder_create (project, settings, &error);
   if (folder == NULL)
@@ -29,12 +29,15 @@ open_queued (const char *path, gboolean json, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TnRunFolder) folder = tn_run_folder_open (path, &error);
-  if (folder != NULL && tn_run_folder_seen_state (folder) != TN_RUN_QUEUED)
-    {
-      g_autofree char *quoted = tn_cli_quote (path);
-      g_set_error (&error, TN_ERROR, TN_ERROR_STATE, _ ("“%s” was begun already, it is %s: “%s resume %s” goes on with it."), path,
-                   tn_run_state_name (tn_run_folder_seen_state (folder)), tn_cli_program (), quoted);
-    }
+  TnRunState state = folder != NULL ? tn_run_folder_seen_state (folder) : TN_RUN_QUEUED;
+  g_autofree char *quoted = tn_cli_quote (path);
+  if (folder != NULL && state != TN_RUN_QUEUED && !tn_run_state_is_end (state))
+    g_set_error (&error, TN_ERROR, TN_ERROR_BUSY,
+                 _ ("“%s” is %s in another process: “%s attach %s watch” shows how far it is, “… stop” ends it."), path,
+                 tn_run_state_name (state), tn_cli_program (), quoted);
+  else if (folder != NULL && state != TN_RUN_QUEUED)
+    g_set_error (&error, TN_ERROR, TN_ERROR_STATE, _ ("“%s” was begun already, it is %s: “%s resume %s” goes on with it."), path,
+                 tn_run_state_name (state), tn_cli_program (), quoted);
   if (error == NULL)
     return g_steal_pointer (&folder);
   *exit_code = tn_cli_fail (error, json);
@@ -56,5 +59,5 @@ tn_command_train (int argc, char **argv)
   int status = TN_EXIT_DONE;
   gboolean queued = tn_cli_is_run (argv[1]);
   TnRunFolder *folder = queued ? open_queued (argv[1], json, &status) : make_run (argv[1], set, json, &status);
-  return folder != NULL ? tn_session_run ("train", folder, queued ? set : NULL, json) : status;
+  return folder != NULL ? tn_session_run ("train", folder, queued ? set : NULL, queued ? 0 : TN_SESSION_NEW, json) : status;
 }

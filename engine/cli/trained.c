@@ -2,6 +2,7 @@
 #include "cli/trained.h"
 #include "cli/cli.h"
 #include "base/error.h"
+#include <stdio.h>
 #include <string.h>
 
 static char *
@@ -27,10 +28,10 @@ open_step (const char *folder, gint64 step, GError **error)
 }
 
 static TnCheckpoint *
-open_newest (const char *folder, GError **error)
+open_newest (const char *folder, char **passed_over, GError **error)
 {
   GError *failure = NULL;
-  TnCheckpoint *checkpoint = tn_checkpoint_open_newest (folder, NULL, &failure);
+  TnCheckpoint *checkpoint = tn_checkpoint_open_newest (folder, passed_over, &failure);
   if (failure != NULL)
     g_propagate_error (error, failure);
   else if (checkpoint == NULL)
@@ -40,7 +41,7 @@ open_newest (const char *folder, GError **error)
 }
 
 static TnCheckpoint *
-open_checkpoint (const char *folder, const char *which, GError **error)
+open_checkpoint (const char *folder, const char *which, char **passed_over, GError **error)
 {
   gint64 step;
   if (strcmp (which, "newest") != 0 && strcmp (which, "best") != 0)
@@ -50,7 +51,7 @@ open_checkpoint (const char *folder, const char *which, GError **error)
       g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("“%s” is no checkpoint: give a step, newest or best."), which);
       return NULL;
     }
-  g_autoptr (TnCheckpoint) newest = open_newest (folder, error);
+  g_autoptr (TnCheckpoint) newest = open_newest (folder, passed_over, error);
   if (newest == NULL || strcmp (which, "newest") == 0)
     return g_steal_pointer (&newest);
   step = tn_checkpoint_state (newest)->best_step;
@@ -78,7 +79,7 @@ tn_trained_open (const char *run_path, const char *which, GError **error)
   if (self->folder == NULL)
     return NULL;
   g_autofree char *checkpoints = tn_run_folder_checkpoints_path (self->folder);
-  self->checkpoint = open_checkpoint (checkpoints, which, error);
+  self->checkpoint = open_checkpoint (checkpoints, which, &self->passed_over, error);
   if (self->checkpoint == NULL)
     return NULL;
   self->settings = tn_run_folder_settings_at (self->folder, tn_trained_step (self));
@@ -102,6 +103,7 @@ tn_trained_free (TnTrained *self)
   g_clear_pointer (&self->settings, tn_settings_free);
   g_clear_pointer (&self->checkpoint, tn_checkpoint_free);
   g_clear_pointer (&self->folder, tn_run_folder_free);
+  g_free (self->passed_over);
   g_free (self);
 }
 
@@ -109,4 +111,16 @@ gint64
 tn_trained_step (const TnTrained *self)
 {
   return tn_checkpoint_state (self->checkpoint)->step;
+}
+
+void
+tn_trained_tell_passed_over (const TnTrained *self, JsonObject *object)
+{
+  if (self->passed_over != NULL)
+    fprintf (stderr, _ ("tenon-cli: A newer checkpoint cannot be read, this is the one of step %" G_GINT64_FORMAT ":\n%s\n"), tn_trained_step (self),
+             self->passed_over);
+  if (object != NULL && self->passed_over != NULL)
+    json_object_set_string_member (object, "passed_over", self->passed_over);
+  else if (object != NULL)
+    json_object_set_null_member (object, "passed_over");
 }

@@ -13,6 +13,7 @@ typedef struct
   TnProgram *program;
   TnCheckpoint *checkpoint;
   gboolean own_normalisation; /* as in train/input.h */
+  char *passed_over; /* newer checkpoints that are damaged and why; NULL: none */
 } TnTrained;
 
 /** @which: "newest", "best" or a step. Errors: those of run-folder.h and checkpoint.h; TN_ERROR_NOT_FOUND where there is no such
@@ -22,3 +23,5 @@ void tn_trained_free (TnTrained *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnTrained, tn_trained_free)
 
 gint64 tn_trained_step (const TnTrained *self);
+/** Says on stderr that a newer checkpoint was passed over, and puts "passed_over" (text or null) into @object where that is not NULL. */
+void tn_trained_tell_passed_over (const TnTrained *self, JsonObject *object);

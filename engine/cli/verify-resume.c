@@ -47,7 +47,7 @@ copy_project (const char *path, const char *to, char **set, gint64 steps, GError
   if (run == NULL && project == NULL)
     return NULL;
   g_autoptr (TnSettings) settings = tn_settings_copy (run != NULL ? tn_run_folder_settings (run) : tn_project_settings (project));
-  if (!tn_cli_apply (settings, set, error))
+  if (!tn_cli_apply_in (settings, set, project_path, error))
     return NULL;
   g_autoptr (TnModel) model = run != NULL ? tn_run_folder_load_model (run, error) : tn_project_load_model (project, settings, error);
   if (model == NULL)

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "formats/load-limit.h"
 
 /* Deflate cannot do better than 1032:1 (zlib's technical notes), so a small file cannot make us allocate much. */
 #define DEFLATE_MAX_RATIO 1032u
@@ -111,6 +112,11 @@ tn_file_read (const char *path, uint64_t max_bytes, GError **error)
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
                    _ ("“%s” has %" G_GUINT64_FORMAT " bytes; at most %" G_GUINT64_FORMAT " are read here."), path, size,
                    max_bytes);
+      close (fd);
+      return NULL;
+    }
+  if (!tn_load_check (size, path, error))
+    {
       close (fd);
       return NULL;
     }
@@ -223,6 +229,9 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
                    path, expected, n);
       return NULL;
     }
+  if (known && !tn_load_check (expected, path, error))
+    return NULL;
+  max_bytes = MIN (max_bytes, tn_load_limit ());
   /* One byte more than expected shows whether there is more. */
   size_t capacity = known ? (size_t) expected + 1 : MIN ((size_t) MIN (bound, max_bytes) + 1, MAX (n * 4, 4096));
   uint8_t *out = allocate (capacity);
@@ -276,5 +285,16 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
       free (out);
       return NULL;
     }
+  /* Zeros may fill up a block, as on tape. */
+  for (; taken < n; taken++)
+    if (((const uint8_t *) data)[taken] != 0)
+      {
+        g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
+                     _ ("“%s”: something else follows its compressed data, from byte %" G_GSIZE_FORMAT
+                        " on. It is damaged, or two files were joined: copy or download it again."),
+                     path, taken);
+        free (out);
+        return NULL;
+      }
   return g_bytes_new_with_free_func (out, used, free, out);
 }

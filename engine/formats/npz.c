@@ -7,6 +7,7 @@
 
 #include "base/durable.h"
 #include "base/error.h"
+#include "formats/load-limit.h"
 #include "formats/bytes.h"
 #include "formats/npy.h"
 
@@ -143,6 +144,34 @@ read_zip64 (const uint8_t *extra, size_t n, Member *m)
   return !any;
 }
 
+static int
+compare_offsets (const void *a, const void *b)
+{
+  uint64_t x = (*(const Member *const *) a)->local_offset, y = (*(const Member *const *) b)->local_offset;
+  return (x > y) - (x < y);
+}
+
+/* Members that share bytes make a small file unpack to any size (D. Fifield, "A better zip bomb", 2019). */
+static gboolean
+members_lie_apart (TnNpz *self, uint64_t directory, GError **error)
+{
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
+  for (guint i = 0; i < self->members->len; i++)
+    g_ptr_array_add (sorted, &g_array_index (self->members, Member, i));
+  qsort (sorted->pdata, sorted->len, sizeof (void *), compare_offsets);
+  for (guint i = 0; i < sorted->len; i++)
+    {
+      const Member *m = sorted->pdata[i];
+      uint64_t end = i + 1 < sorted->len ? ((const Member *) sorted->pdata[i + 1])->local_offset : directory;
+      if (m->local_offset > end || end - m->local_offset < LOCAL_BYTES + m->packed)
+        {
+          g_autofree char *what = g_strdup_printf (_ ("its member “%s” lies over what follows it"), m->name);
+          return damaged (self, what, error);
+        }
+    }
+  return TRUE;
+}
+
 static gboolean
 read_directory (TnNpz *self, const uint8_t *p, size_t n, uint64_t n_members, GError **error)
 {
@@ -187,7 +216,7 @@ tn_npz_open (const char *path, GError **error)
     return NULL;
   g_autofree uint8_t *directory = g_malloc (MAX (bytes, 1));
   if (!tn_file_pread (self->fd, directory, (size_t) bytes, offset, path, error)
-      || !read_directory (self, directory, (size_t) bytes, n_members, error))
+      || !read_directory (self, directory, (size_t) bytes, n_members, error) || !members_lie_apart (self, offset, error))
     return NULL;
   return g_steal_pointer (&self);
 }
@@ -213,7 +242,7 @@ tn_npz_has (TnNpz *self, const char *name)
   return find_member (self, name) != NULL;
 }
 
-/* Raw deflate of the member into exactly @n bytes (fewer only where @partial). Returns how many came. */
+/* Raw deflate of the member into at most @n bytes. Returns how many came. */
 static size_t
 inflate_member (const uint8_t *packed, size_t n_packed, uint8_t *out, size_t n)
 {
@@ -248,6 +277,8 @@ read_packed (TnNpz *self, const Member *m, GError **error)
       damaged (self, _ ("a member is not where the directory says"), error);
       return NULL;
     }
+  if (!tn_load_check (MAX (m->packed, m->unpacked), self->path, error))
+    return NULL;
   uint8_t *data = malloc (MAX (m->packed, 1));
   if (!data)
     {
@@ -311,8 +342,8 @@ crc_of (const uint8_t *data, size_t n)
   return (uint32_t) crc;
 }
 
-TnTensor *
-tn_npz_get (TnNpz *self, const char *name, GError **error)
+static const Member *
+require_member (TnNpz *self, const char *name, GError **error)
 {
   const Member *m = find_member (self, name);
   if (!m)
@@ -321,13 +352,75 @@ tn_npz_get (TnNpz *self, const char *name, GError **error)
       g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("“%s” has no array “%s”; it has: %s."), self->path, name, list);
       return NULL;
     }
-  g_autofree char *label = g_strdup_printf ("%s/%s", self->path, name);
   if ((m->flags & 1) || (m->method != 0 && m->method != 8))
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _ ("“%s” is encrypted or packed by method %d; stored and deflate can be read."), label,
-                   m->method);
+      g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _ ("“%s/%s” is encrypted or packed by method %d; stored and deflate can be read."),
+                   self->path, name, m->method);
       return NULL;
     }
+  return m;
+}
+
+/* Checksum of the first @n bytes that deflated data unpacks to, through a small buffer; *length: how many there are. */
+static uint32_t
+crc_of_deflated (const uint8_t *packed, size_t n_packed, uint64_t n, uint64_t *length)
+{
+  z_stream z = { 0 };
+  uint8_t out[1 << 14];
+  size_t taken = 0;
+  uLong crc = crc32 (0, NULL, 0);
+  int status = inflateInit2 (&z, -15);
+  *length = 0;
+  while (status == Z_OK && *length < n)
+    {
+      z.next_in = (Bytef *) packed + taken;
+      z.avail_in = (uInt) MIN (n_packed - taken, 1u << 30);
+      z.next_out = out;
+      z.avail_out = (uInt) MIN (sizeof out, n - *length);
+      uInt in = z.avail_in, room = z.avail_out;
+      status = inflate (&z, Z_NO_FLUSH);
+      taken += in - z.avail_in;
+      *length += room - z.avail_out;
+      crc = crc32 (crc, out, room - z.avail_out);
+    }
+  inflateEnd (&z);
+  return (uint32_t) crc;
+}
+
+gboolean
+tn_npz_probe (TnNpz *self, const char *name, TnDType *dtype, TnShape *shape, GError **error)
+{
+  const Member *m = require_member (self, name, error);
+  g_autoptr (GBytes) packed = m ? read_packed (self, m, error) : NULL;
+  if (!packed)
+    return FALSE;
+  g_autofree char *label = g_strdup_printf ("%s/%s", self->path, name);
+  g_autofree uint8_t *head = g_malloc (HEAD_BYTES);
+  gsize n;
+  const uint8_t *data = g_bytes_get_data (packed, &n);
+  size_t n_head = MIN (n, HEAD_BYTES), stored, offset;
+  uint64_t length = n;
+  if (m->method == 0)
+    memcpy (head, data, n_head);
+  else
+    n_head = inflate_member (data, n, head, HEAD_BYTES);
+  if (!tn_npy_parse_header (head, n_head, label, dtype, shape, &stored, &offset, error))
+    return FALSE;
+  uint32_t crc = m->method == 0 ? crc_of (data, n) : crc_of_deflated (data, n, m->unpacked, &length);
+  if (length != (uint64_t) tn_shape_count (shape) * stored + offset || length != m->unpacked)
+    return damaged (self, _ ("a member's size is not what its array needs"), error);
+  if (crc != m->crc)
+    g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”: checksum wrong, the data is damaged. Copy or download the file again."), label);
+  return crc == m->crc;
+}
+
+TnTensor *
+tn_npz_get (TnNpz *self, const char *name, GError **error)
+{
+  const Member *m = require_member (self, name, error);
+  if (!m)
+    return NULL;
+  g_autofree char *label = g_strdup_printf ("%s/%s", self->path, name);
   g_autoptr (GBytes) bytes = unpack (self, m, label, error);
   if (!bytes)
     return NULL;

@@ -24,5 +24,8 @@ gboolean tn_npz_has (TnNpz *self, const char *name);
 /** A new tensor. Errors: TN_ERROR_NOT_FOUND (lists the names there are), TN_ERROR_FORMAT, TN_ERROR_DTYPE. */
 TnTensor *tn_npz_get (TnNpz *self, const char *name, GError **error);
 
+/** Type and shape of an array, its data checked on the way without unpacking it as a whole. Errors: as tn_npz_get(). */
+gboolean tn_npz_probe (TnNpz *self, const char *name, TnDType *dtype, TnShape *shape, GError **error);
+
 /** Writes arrays, stored, durably. @names and @tensors have @n elements. */
 gboolean tn_npz_write (const char *path, const char *const *names, TnTensor *const *tensors, int n, GError **error);

@@ -56,9 +56,11 @@ range_text (const TnOption *option)
   char low[32], high[32];
   if (option->min == 0 && option->max == 0)
     return g_strdup (noun);
-  g_ascii_formatd (low, sizeof low, "%.9g", option->min);
-  g_ascii_formatd (high, sizeof high, "%.9g", option->max);
-  char *one = g_strdup_printf (_ ("%s from %s to %s"), noun, low, high);
+  g_ascii_formatd (low, sizeof low, option->type == TN_OPTION_FLOAT ? "%.9g" : "%.0f", option->min);
+  g_ascii_formatd (high, sizeof high, option->type == TN_OPTION_FLOAT ? "%.9g" : "%.0f", option->max);
+  char *one = option->max < G_MAXINT32   ? g_strdup_printf (_ ("%s from %s to %s"), noun, low, high)
+              : option->min > -G_MAXINT32 ? g_strdup_printf (_ ("%s of at least %s"), noun, low)
+                                          : g_strdup (noun);
   if (option->type != TN_OPTION_INTS)
     return one;
   char *list = option->count > 0 ? g_strdup_printf (_ ("%s, or a list of %d"), one, option->count)

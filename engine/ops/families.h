@@ -20,3 +20,4 @@ extern const TnOp tn_ops_loss[];        /* loss.c: MSELoss, L1Loss, BCELoss ... 
 extern const TnOp tn_ops_index[];       /* index.c: Gather, OneHot, ArgMax, Sort ... */
 extern const TnOp tn_ops_optimizer[];   /* optimizer.c: ApplyMomentum, ApplyAdam ... */
 extern const TnOp tn_ops_fused[];       /* fused.c: what passes make of several rows */
+extern const TnOp tn_ops_collective[];  /* collective.c: AllReduce, AllGather ... */

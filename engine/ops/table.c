@@ -6,7 +6,7 @@
 static const TnOp *const families[] = {
   tn_ops_leaf,   tn_ops_control, tn_ops_elementwise, tn_ops_compare, tn_ops_activation, tn_ops_reduce, tn_ops_random, tn_ops_shape,
   tn_ops_matmul, tn_ops_conv,    tn_ops_pool,        tn_ops_norm,    tn_ops_softmax,    tn_ops_loss,   tn_ops_index,  tn_ops_optimizer,
-  tn_ops_fused,
+  tn_ops_fused,  tn_ops_collective,
 };
 
 static GPtrArray *rows;       /* TnOp, in the families' order */

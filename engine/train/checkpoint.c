@@ -181,3 +181,17 @@ tn_checkpoint_state_load (const char *path, TnCheckpointState *state, GError **e
   g_strlcpy (state->isa, isa, sizeof state->isa);
   return TRUE;
 }
+
+gboolean
+tn_checkpoint_newest_state (const char *folder, TnCheckpointState *state)
+{
+  g_autoptr (GArray) steps = tn_checkpoint_list (folder);
+  for (guint i = steps->len; i-- > 0;)
+    {
+      g_autofree char *path = tn_checkpoint_step_path (folder, g_array_index (steps, gint64, i));
+      g_autofree char *file = g_build_filename (path, TN_CHECKPOINT_STATE, NULL);
+      if (tn_checkpoint_state_load (file, state, NULL))
+        return TRUE;
+    }
+  return FALSE;
+}

@@ -104,6 +104,8 @@ gboolean tn_checkpoint_restore (const TnCheckpoint *self, const TnCheckpointTens
 
 /** Steps of the checkpoints in @folder that have a manifest, ascending (GArray of gint64); empty where there is none. */
 GArray *tn_checkpoint_list (const char *folder);
+/** What the newest checkpoint with a manifest says where it stands; its tensors are not looked at. FALSE where there is none. */
+gboolean tn_checkpoint_newest_state (const char *folder, TnCheckpointState *state);
 /** .../step-00001875; free with g_free. */
 char *tn_checkpoint_step_path (const char *folder, gint64 step);
 /** A pinned checkpoint stays until it is unpinned (a file "pinned" in its folder). */

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "formats/load-limit.h"
+#include "train/memory-limit.h"
+#include "train/project.h"
 
 #define BUILT_IN "drawn-digits"
 
@@ -16,8 +19,27 @@ open_dataset (const TnSettings *settings, const char *folder, GError **error)
                                .seed = (uint64_t) tn_settings_get_int (settings, "data.seed") };
   if (g_str_has_prefix (source, BUILT_IN) && strchr (source, '/') == NULL)
     return tn_dataset_open (source, &options, error);
-  g_autofree char *path = g_canonicalize_filename (source, folder);
+  g_autofree char *path = tn_project_resolve (folder, source);
   return tn_dataset_open (path, &options, error);
+}
+
+/* Within what the run may use: a small compressed file can hold more than there is. */
+static TnDataset *
+open_dataset_in_limits (const TnSettings *settings, const char *folder, GError **error)
+{
+  size_t allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb"));
+  uint64_t before = tn_load_set_limit (allowed);
+  g_autoptr (TnDataset) dataset = open_dataset (settings, folder, error);
+  gboolean ok = dataset != NULL && tn_load_check (tn_input_dataset_bytes (dataset), dataset->source, error);
+  tn_load_set_limit (before);
+  return ok ? g_steal_pointer (&dataset) : NULL;
+}
+
+uint64_t
+tn_input_dataset_bytes (const TnDataset *dataset)
+{
+  uint64_t row = dataset->sample_bytes + (dataset->labels != NULL ? sizeof (int32_t) : (size_t) dataset->target_width * sizeof (float));
+  return (uint64_t) dataset->n_samples * row;
 }
 
 static void
@@ -107,7 +129,7 @@ input_new (TnDataset *dataset, const char *rule, const TnSettings *settings, TnM
 TnInput *
 tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, gboolean own_normalisation, GError **error)
 {
-  g_autoptr (TnDataset) dataset = open_dataset (settings, folder, error);
+  g_autoptr (TnDataset) dataset = open_dataset_in_limits (settings, folder, error);
   if (dataset == NULL)
     return NULL;
   return input_new (dataset, tn_settings_get_string (settings, "data.validation"), settings, model, own_normalisation, error);

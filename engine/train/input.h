@@ -18,16 +18,19 @@ typedef struct
 
 /**
  * tn_input_open:
- * @folder: what a relative data.source is relative to (the project's)
+ * @folder: what a relative data.source is relative to (tn_project_resolve(), the project's)
  * @own_normalisation: take data.normalize_* even where the model has its own
  *
- * Errors: those of data/dataset.h and data/split.h; TN_ERROR_SHAPE where samples do not fit the model.
+ * Errors: those of data/dataset.h and data/split.h; TN_ERROR_SHAPE where samples do not fit the model; TN_ERROR_MEMORY where
+ * they would take more than device.memory_limit_mb or the machine allows.
  */
 TnInput *tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, gboolean own_normalisation,
                         GError **error);
 /** The same over a data set that is open: settings data.source and data.validation are not looked at, all samples are to be trained
  * on. For evaluation and prediction. */
 TnInput *tn_input_new (TnDataset *dataset, const TnSettings *settings, TnModel *model, gboolean own_normalisation, GError **error);
+/** Bytes that the whole data set takes in memory, also where its samples are drawn later. */
+uint64_t tn_input_dataset_bytes (const TnDataset *dataset);
 void tn_input_free (TnInput *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnInput, tn_input_free)
 

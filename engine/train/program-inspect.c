@@ -2,7 +2,6 @@
 #include "train/program-private.h"
 #include "base/error.h"
 #include "train/graph-save.h"
-#include <cblas.h>
 #include <dnnl.h>
 #include <math.h>
 #include <string.h>
@@ -24,40 +23,6 @@ tn_program_gradient (TnProgram *self, const char *parameter, GError **error)
     }
   TnPlanRun run = tn_program_run (self, self->current, 0, 0);
   return tn_tensor_new_from (value->dtype, value->shape, tn_program_output (self->current, &run, name));
-}
-
-static gboolean
-is_finite_tensor (const TnTensor *tensor)
-{
-  if (!tn_dtype_is_float (tensor->dtype))
-    return TRUE;
-  for (int64_t i = 0; i < tn_tensor_count (tensor); i++)
-    if (!isfinite (tn_tensor_get (tensor, i)))
-      return FALSE;
-  return TRUE;
-}
-
-char *
-tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t step)
-{
-  TnCompiled *compiled = tn_program_compiled (self, batch->n, TRUE, NULL);
-  if (compiled == NULL)
-    return NULL;
-  tn_program_set_inputs (self, compiled, batch);
-  g_autoptr (TnEager) eager = tn_program_new_eager (self, compiled, TRUE, step, batch->first_sample);
-  for (int id = 0; id < tn_graph_n_nodes (compiled->built); id++)
-    {
-      const TnNode *node = tn_graph_node (compiled->built, id);
-      if (node->phase == TN_PHASE_OPTIMIZER && (node->op->flags & TN_OP_LEAF) == 0)
-        break;
-      for (int i = 0; i < node->n_outputs; i++)
-        {
-          TnTensor *tensor = tn_eager_value (eager, &node->outputs[i], NULL);
-          if (tensor != NULL && !is_finite_tensor (tensor))
-            return g_strdup (node->name);
-        }
-    }
-  return NULL;
 }
 
 const char *
@@ -156,12 +121,11 @@ char *
 tn_program_build_facts (const TnProgram *self)
 {
   const dnnl_version_t *dnnl = dnnl_version ();
-  return g_strdup_printf ("isa=%s openblas=%s onednn=%d.%d.%d", tn_isa_name (self->target.isa), openblas_get_corename (), dnnl->major, dnnl->minor,
-                          dnnl->patch);
+  return g_strdup_printf ("isa=%s onednn=%d.%d.%d", tn_isa_name (self->target.isa), dnnl->major, dnnl->minor, dnnl->patch);
 }
 
 int
 tn_program_n_threads (const TnProgram *self)
 {
-  return tn_pool_n_threads (self->pool);
+  return tn_pool_n_threads (self->pool) * MAX (self->n_replicas, 1);
 }

@@ -3,6 +3,7 @@
 #include "device/cpu/eager.h"
 #include "train/program-graph.h"
 #include "train/program.h"
+#include "train/ranks.h"
 
 /* What program.c (compiling and steps), program-state.c and program-inspect.c share. */
 
@@ -21,6 +22,9 @@ typedef struct
 
 struct _TnProgram
 {
+  TnRanks *ranks;    /* what shares the steps with other ranks; NULL: this program takes them alone */
+  TnProgram *origin; /* a replica of it in another thread; NULL */
+  int n_replicas;    /* programs of this process, this one included: for the forecast */
   TnProgramRecipe recipe;
   uint64_t seed;
   TnCpuTarget target;
@@ -47,6 +51,15 @@ struct _TnProgram
 /** The graph and plan for @rows, made when first asked for. */
 TnCompiled *tn_program_compiled (TnProgram *self, int64_t rows, gboolean training, GError **error);
 gboolean tn_program_has_kernel (const TnNode *fused, gpointer target);
+/** Another program with the same state, plans and settings and with memory and threads of its own, for another rank's thread.
+ * @origin must live longer; while a replica looks for a plan it must not make one. */
+TnProgram *tn_program_new_replica (TnProgram *origin, GError **error);
+/** Whether @batch has what the loss compares with. */
+gboolean tn_program_check_batch (const TnCompiled *compiled, const TnProgramBatch *batch, GError **error);
+/** What the public functions do where there is one rank. */
+gboolean tn_program_forward_backward_alone (TnProgram *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error);
+gboolean tn_program_update_alone (TnProgram *self, double lr, int64_t step, GError **error);
+gboolean tn_program_evaluate_alone (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error);
 /** Makes and initialises what @graph's parameters need and is not there yet. */
 gboolean tn_program_add_state (TnProgram *self, const TnGraph *graph, GError **error);
 /** Frees what a TnStateEntry holds. */

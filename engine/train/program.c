@@ -2,6 +2,7 @@
 #include "train/program-private.h"
 #include "base/error.h"
 #include "ir/passes.h"
+#include "train/ranks.h"
 #include "train/memory-limit.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,34 @@ find_input (const TnGraph *graph, const char *name)
 }
 
 static TnCompiled *
+find_compiled (const TnProgram *self, int64_t rows, gboolean training)
+{
+  for (guint i = 0; i < self->compiled->len; i++)
+    {
+      TnCompiled *compiled = self->compiled->pdata[i];
+      if (compiled->rows == rows && compiled->training == training)
+        return compiled;
+    }
+  return NULL;
+}
+
+/* Plans do not change and hold no addresses: ranks share them. */
+static TnCompiled *
+share_compiled (const TnCompiled *theirs)
+{
+  TnCompiled *compiled = g_memdup2 (theirs, sizeof *theirs);
+  compiled->state = NULL;
+  tn_graph_ref (compiled->built);
+  tn_plan_ref (compiled->plan);
+  return compiled;
+}
+
+static TnCompiled *
 compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
 {
+  TnCompiled *theirs = self->origin != NULL ? find_compiled (self->origin, rows, training) : NULL;
+  if (theirs != NULL)
+    return share_compiled (theirs);
   TnCompiled *compiled = g_new0 (TnCompiled, 1);
   compiled->rows = rows;
   compiled->training = training;
@@ -89,18 +116,6 @@ attach (TnProgram *self, TnCompiled *compiled, GError **error)
   return TRUE;
 }
 
-static TnCompiled *
-find_compiled (const TnProgram *self, int64_t rows, gboolean training)
-{
-  for (guint i = 0; i < self->compiled->len; i++)
-    {
-      TnCompiled *compiled = self->compiled->pdata[i];
-      if (compiled->rows == rows && compiled->training == training)
-        return compiled;
-    }
-  return NULL;
-}
-
 TnCompiled *
 tn_program_compiled (TnProgram *self, int64_t rows, gboolean training, GError **error)
 {
@@ -141,6 +156,9 @@ forecast_memory (const TnProgram *self, const TnCompiled *compiled, TnMemoryFore
   size_t arena = tn_plan_arena_bytes (compiled->plan);
   out->activations = arena > out->gradients ? arena - out->gradients : 0;
   out->buffers = tn_plan_bytes (compiled->plan, tn_pool_n_threads (self->pool)) - arena;
+  size_t replicas = (size_t) MAX (self->n_replicas, 1);
+  for (size_t *kind = &out->parameters; kind < &out->total; kind++)
+    *kind *= replicas;
   out->total = out->parameters + out->gradients + out->optimizer + out->activations + out->buffers;
 }
 
@@ -218,15 +236,49 @@ start (TnProgram *self, TnSettings *settings, GError **error)
   return weights == NULL || *weights == '\0' || tn_program_load_weights (self, weights, &self->weights_report, error);
 }
 
-TnProgram *
-tn_program_new (TnModel *model, TnSettings *settings, GError **error)
+static TnProgram *
+program_new (void)
 {
-  g_autoptr (TnProgram) self = g_new0 (TnProgram, 1);
+  TnProgram *self = g_new0 (TnProgram, 1);
   self->state = g_array_new (FALSE, TRUE, sizeof (TnStateEntry));
   g_array_set_clear_func (self->state, tn_program_clear_state_entry);
   self->state_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   self->compiled = g_ptr_array_new_with_free_func (free_compiled);
   self->eager_cache = tn_eager_cache_new ();
+  return self;
+}
+
+TnProgram *
+tn_program_new_replica (TnProgram *origin, GError **error)
+{
+  g_autoptr (TnProgram) self = program_new ();
+  self->origin = origin;
+  self->recipe = origin->recipe;
+  tn_model_ref (self->recipe.model);
+  self->target = origin->target;
+  self->mode = origin->mode;
+  self->seed = origin->seed;
+  self->pool = tn_pool_new (tn_pool_n_threads (origin->pool), error);
+  if (self->pool == NULL)
+    return NULL;
+  for (guint i = 0; i < origin->state->len; i++)
+    {
+      TnStateEntry entry = *tn_program_state (origin, (int) i);
+      entry.tensor = tn_tensor_cast (entry.tensor, entry.tensor->dtype, error);
+      if (entry.tensor == NULL)
+        return NULL;
+      entry.name = g_strdup (entry.name);
+      g_array_append_val (self->state, entry);
+      g_hash_table_insert (self->state_by_name, (gpointer) entry.name, GINT_TO_POINTER (self->state->len));
+    }
+  return g_steal_pointer (&self);
+}
+
+static TnProgram *
+new_with (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
+{
+  g_autoptr (TnProgram) self = program_new ();
+  self->n_replicas = n_replicas;
   if (!tn_program_recipe_init (&self->recipe, model, settings, error))
     {
       self->recipe.model = NULL;
@@ -236,11 +288,34 @@ tn_program_new (TnModel *model, TnSettings *settings, GError **error)
   return start (self, settings, error) ? g_steal_pointer (&self) : NULL;
 }
 
+TnProgram *
+tn_program_new (TnModel *model, TnSettings *settings, GError **error)
+{
+  return new_with (model, settings, 1, error);
+}
+
+TnProgram *
+tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
+{
+  TnRanksCut cut;
+  if (!tn_ranks_cut (settings, &cut, error))
+    return NULL;
+  if (cut.n_blocks == 1)
+    return tn_program_new (model, settings, error);
+  g_autoptr (TnSettings) own = tn_ranks_own_settings (settings, &cut, error);
+  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, error) : NULL;
+  if (self == NULL)
+    return NULL;
+  self->ranks = tn_ranks_new (self, settings, &cut, error);
+  return self->ranks != NULL ? g_steal_pointer (&self) : NULL;
+}
+
 void
 tn_program_free (TnProgram *self)
 {
   if (self == NULL)
     return;
+  tn_ranks_free (self->ranks);
   tn_eager_free (self->eager);
   tn_eager_cache_free (self->eager_cache);
   g_ptr_array_unref (self->compiled);
@@ -262,7 +337,7 @@ tn_program_forecast (const TnProgram *self, TnMemoryForecast *forecast)
 gboolean
 tn_program_prepare (TnProgram *self, int64_t batch, GError **error)
 {
-  return tn_program_compiled (self, batch, TRUE, error) != NULL;
+  return self->ranks != NULL ? tn_ranks_prepare (self->ranks, batch, error) : tn_program_compiled (self, batch, TRUE, error) != NULL;
 }
 
 /* ---- steps ---- */
@@ -286,8 +361,8 @@ tn_program_set_inputs (TnProgram *self, const TnCompiled *compiled, const TnProg
     self->inputs[compiled->step] = &self->step_number;
 }
 
-static gboolean
-check_batch (const TnCompiled *compiled, const TnProgramBatch *batch, GError **error)
+gboolean
+tn_program_check_batch (const TnCompiled *compiled, const TnProgramBatch *batch, GError **error)
 {
   if (batch->x != NULL && (compiled->classes ? batch->labels != NULL : batch->targets != NULL))
     return TRUE;
@@ -344,10 +419,10 @@ eager_output (TnProgram *self, const char *name)
 }
 
 gboolean
-tn_program_forward_backward (TnProgram *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error)
+tn_program_forward_backward_alone (TnProgram *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error)
 {
   TnCompiled *compiled = tn_program_compiled (self, batch->n, TRUE, error);
-  if (compiled == NULL || !check_batch (compiled, batch, error))
+  if (compiled == NULL || !tn_program_check_batch (compiled, batch, error))
     return FALSE;
   tn_pool_enter_worker ();
   self->current = compiled;
@@ -371,7 +446,7 @@ tn_program_forward_backward (TnProgram *self, const TnProgramBatch *batch, int64
 }
 
 gboolean
-tn_program_update (TnProgram *self, double lr, int64_t step, GError **error)
+tn_program_update_alone (TnProgram *self, double lr, int64_t step, GError **error)
 {
   if (self->current == NULL)
     {
@@ -406,10 +481,10 @@ count_correct (const float *logits, int64_t width, const int32_t *labels, int64_
 }
 
 gboolean
-tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error)
+tn_program_evaluate_alone (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error)
 {
   TnCompiled *compiled = tn_program_compiled (self, batch->n, FALSE, error);
-  if (compiled == NULL || !check_batch (compiled, batch, error))
+  if (compiled == NULL || !tn_program_check_batch (compiled, batch, error))
     return FALSE;
   tn_pool_enter_worker ();
   self->current = NULL;
@@ -442,4 +517,32 @@ tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult 
   if (outputs != NULL)
     memcpy (outputs, logits, sizeof (float) * (size_t) (width * batch->n));
   return TRUE;
+}
+
+/* ---- alone or with others ---- */
+
+gboolean
+tn_program_forward_backward (TnProgram *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error)
+{
+  return self->ranks != NULL ? tn_ranks_forward_backward (self->ranks, batch, step, result, error)
+                             : tn_program_forward_backward_alone (self, batch, step, result, error);
+}
+
+gboolean
+tn_program_update (TnProgram *self, double lr, int64_t step, GError **error)
+{
+  return self->ranks != NULL ? tn_ranks_update (self->ranks, lr, step, error) : tn_program_update_alone (self, lr, step, error);
+}
+
+gboolean
+tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error)
+{
+  return self->ranks != NULL && outputs == NULL ? tn_ranks_evaluate (self->ranks, batch, result, error)
+                                                : tn_program_evaluate_alone (self, batch, result, outputs, error);
+}
+
+gboolean
+tn_program_state_changed (TnProgram *self, GError **error)
+{
+  return self->ranks == NULL || tn_ranks_share_state (self->ranks, error);
 }

@@ -77,6 +77,12 @@ void tn_program_free (TnProgram *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnProgram, tn_program_free)
 
 void tn_program_forecast (const TnProgram *self, TnMemoryForecast *forecast);
+/** The same, but with the ranks that parallel.mode, parallel.ranks and parallel.same_bits ask for (ranks.h): every rank takes its
+ * rows of a batch, and gradients, loss and running statistics are brought together before the update. */
+TnProgram *tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error);
+/** The state was written to from outside: brings every rank to it. Nothing to do for one rank. */
+gboolean tn_program_state_changed (TnProgram *self, GError **error);
+
 /** Compiles the plans for @batch rows now, so that no step has to. */
 gboolean tn_program_prepare (TnProgram *self, int64_t batch, GError **error);
 
@@ -93,9 +99,12 @@ const TnStateEntry *tn_program_find_state (const TnProgram *self, const char *na
 TnTensor *tn_program_gradient (TnProgram *self, const char *parameter, GError **error);
 /** 2-norm of all trained parameters. */
 double tn_program_parameter_norm (const TnProgram *self);
-/** Runs the last batch again operator by operator and names the first node whose output is not finite (NULL: none). Free
- * with g_free. */
+/** Runs the last batch again operator by operator and describes the first value that is not finite: "gradient of conv2.weight
+ * (...), where 3 of 2400 numbers are not finite", "output of ..."; where only the norm of the gradients is too large for its type, the
+ * gradient with the largest number. NULL: all are finite. Free with g_free. */
 char *tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t step);
+/** The first tensor of the state with a number that is not finite, in the same form; NULL: all are finite. Free with g_free. */
+char *tn_program_find_nonfinite_state (const TnProgram *self);
 
 void tn_program_set_mode (TnProgram *self, TnMode mode);
 TnMode tn_program_mode (const TnProgram *self);
@@ -109,7 +118,7 @@ gboolean tn_program_save_graphs (TnProgram *self, int64_t batch, const char *fol
 /** The plan of a training step (borrowed), and a hook around each of its calls (NULL: off; see plan.h). */
 TnPlan *tn_program_plan (TnProgram *self, int64_t batch, GError **error);
 void tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook);
-/** "avx2", OpenBLAS core and oneDNN version ...: what bits depend on, for run.json. */
+/** "isa=avx2 onednn=2.7.3": what bits depend on, for run.json. */
 char *tn_program_build_facts (const TnProgram *self);
 int tn_program_n_threads (const TnProgram *self);
 /** Weights by name from a safetensors file; what did and did not match is listed in @report (g_free). */

@@ -222,6 +222,12 @@ TnProject *
 tn_project_create (const char *path, const TnSettings *settings, JsonNode *network, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
+  if (!g_utf8_validate (path, -1, NULL)) /* it will stand in JSON files, which are UTF-8 */
+    {
+      g_autofree char *shown = g_utf8_make_valid (path, -1);
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("“%s” is not written in UTF-8. Choose another name for the project."), shown);
+      return NULL;
+    }
   g_autoptr (TnProject) self = new_project (path);
   if (settings != NULL)
     {
@@ -342,6 +348,15 @@ tn_project_generation (TnProject *self)
   return self->generation;
 }
 
+char *
+tn_project_resolve (const char *folder, const char *path)
+{
+  g_autofree char *inside = g_canonicalize_filename (path, folder);
+  if (g_path_is_absolute (path) || g_file_test (inside, G_FILE_TEST_EXISTS) || !g_file_test (path, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&inside);
+  return g_canonicalize_filename (path, NULL);
+}
+
 /* The model. */
 
 static TnModel *
@@ -355,7 +370,7 @@ find_model (TnProject *self, const TnSettings *settings, GError **error)
     }
   if (*file == '\0')
     return tn_model_new_preset (tn_settings_get_string (settings, "model.preset"), error);
-  g_autofree char *path = g_canonicalize_filename (file, self->path);
+  g_autofree char *path = tn_project_resolve (self->path, file);
   return tn_model_load (path, error);
 }
 

@@ -54,6 +54,10 @@ JsonNode *tn_project_network (TnProject *self);
 void tn_project_set_network (TnProject *self, JsonNode *network);
 guint64 tn_project_generation (TnProject *self);
 
+/** Where a setting's path leads: an absolute one to itself, a relative one to what lies there in the project's @folder, else to what
+ * lies there in the working folder, else into @folder (where it is missed). Free with g_free. */
+char *tn_project_resolve (const char *folder, const char *path);
+
 /** The model that a run with @settings (NULL: the project's) trains, with init.preset and train.freeze applied. */
 TnModel *tn_project_load_model (TnProject *self, const TnSettings *settings, GError **error);
 /** The preset's name where a preset is meant, else the model's own: what run folders are named after. Free with g_free. */

@@ -9,8 +9,10 @@
 #include "train/service.h"
 
 #define TICK_MS 500
+#define EXPECT_TICK_MS 25
+#define EXPECT_US (5 * G_USEC_PER_SEC)
 #define LIVE_US 1500000 /* files are left alone while live batches come */
-#define CALL_TIMEOUT_MS 30000
+#define CALL_TIMEOUT_MS 5000
 
 struct _TnRun
 {
@@ -18,7 +20,8 @@ struct _TnRun
   char *path;
   GMainContext *context;
   GCancellable *cancellable;
-  GSource *timer;
+  GSource *timer, *expect_timer;
+  gint64 expect_until_us;
   TnRunState state;
   char *cause, *reason;
 
@@ -454,11 +457,13 @@ tn_run_dispose (GObject *object)
   TnRun *self = TN_RUN (object);
   g_cancellable_cancel (self->cancellable);
   disconnect (self);
-  if (self->timer != NULL)
-    {
-      g_source_destroy (self->timer);
-      g_clear_pointer (&self->timer, g_source_unref);
-    }
+  GSource **timers[] = { &self->timer, &self->expect_timer };
+  for (guint i = 0; i < G_N_ELEMENTS (timers); i++)
+    if (*timers[i] != NULL)
+      {
+        g_source_destroy (*timers[i]);
+        g_clear_pointer (timers[i], g_source_unref);
+      }
   G_OBJECT_CLASS (tn_run_parent_class)->dispose (object);
 }
 
@@ -543,6 +548,31 @@ tn_run_follow (TnRun *self)
   look (self);
 }
 
+static gboolean
+expect_cb (gpointer data)
+{
+  TnRun *self = data;
+  if (self->connection == NULL && g_get_monotonic_time () < self->expect_until_us)
+    {
+      look (self);
+      return G_SOURCE_CONTINUE;
+    }
+  g_clear_pointer (&self->expect_timer, g_source_unref);
+  return G_SOURCE_REMOVE;
+}
+
+void
+tn_run_expect (TnRun *self)
+{
+  g_return_if_fail (TN_IS_RUN (self));
+  self->expect_until_us = g_get_monotonic_time () + EXPECT_US;
+  if (self->expect_timer != NULL)
+    return;
+  self->expect_timer = g_timeout_source_new (EXPECT_TICK_MS);
+  g_source_set_callback (self->expect_timer, expect_cb, self, NULL);
+  g_source_attach (self->expect_timer, self->context);
+}
+
 const char *
 tn_run_path (TnRun *self)
 {
@@ -610,6 +640,98 @@ tn_run_call_finish (TnRun *self, GAsyncResult *result, GError **error)
   return g_task_propagate_boolean (G_TASK (result), error);
 }
 
+char *
+tn_run_silence_text (const char *run_path, const TnRunOwner *owner)
+{
+  if (tn_run_owner_is_stopped (owner))
+    return g_strdup_printf (_("Process %" G_GINT64_FORMAT ", which trains “%s”, is stopped and cannot answer: “kill -CONT %" G_GINT64_FORMAT
+                              "” lets it go on."),
+                            owner->pid, run_path, owner->pid);
+  return g_strdup_printf (_("Process %" G_GINT64_FORMAT " on %s, which trains “%s”, does not answer. Wait for it, or end it with “kill %" G_GINT64_FORMAT
+                            "”: the run goes on from its last checkpoint with “tenon-cli resume”."),
+                          owner->pid, owner->host, run_path, owner->pid);
+}
+
+/* Blocking with a limit over all: GDBus has none for making a connection. */
+typedef struct
+{
+  GAsyncResult *result;
+  gboolean late;
+} Waiting;
+
+static void
+came_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  ((Waiting *) data)->result = g_object_ref (result);
+}
+
+static gboolean
+late_cb (gpointer data)
+{
+  g_cancellable_cancel (data);
+  return G_SOURCE_REMOVE;
+}
+
+static GAsyncResult *
+wait_for (GMainContext *context, Waiting *waiting)
+{
+  while (waiting->result == NULL)
+    g_main_context_iteration (context, TRUE);
+  return g_steal_pointer (&waiting->result);
+}
+
+static gboolean
+call_in_context (GMainContext *context, GCancellable *cancellable, const char *address, const char *method, GVariant *parameters,
+                 gboolean *reached, GError **error)
+{
+  Waiting waiting = { 0 };
+  g_dbus_connection_new_for_address (address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, cancellable, came_cb, &waiting);
+  g_autoptr (GAsyncResult) made = wait_for (context, &waiting);
+  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_for_address_finish (made, error);
+  *reached = connection != NULL;
+  if (connection == NULL)
+    return FALSE;
+  g_dbus_connection_call (connection, NULL, TN_SERVICE_PATH, TN_SERVICE_INTERFACE, method, parameters, NULL, G_DBUS_CALL_FLAGS_NONE, CALL_TIMEOUT_MS,
+                          cancellable, came_cb, &waiting);
+  g_autoptr (GAsyncResult) answered = wait_for (context, &waiting);
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (connection, answered, error);
+  return reply != NULL;
+}
+
+static gboolean
+call_owner (const char *run_path, const TnRunOwner *owner, const char *method, GVariant *parameters, GError **error)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GSource) limit = g_timeout_source_new (CALL_TIMEOUT_MS);
+  g_autoptr (GError) failure = NULL;
+  gboolean reached;
+  g_main_context_push_thread_default (context);
+  g_source_set_callback (limit, late_cb, cancellable, NULL);
+  g_source_attach (limit, context);
+  gboolean ok = call_in_context (context, cancellable, owner->address, method, parameters, &reached, &failure);
+  g_source_destroy (limit);
+  g_main_context_pop_thread_default (context);
+  if (ok)
+    return TRUE;
+  gboolean late = g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_CANCELLED) || g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT)
+                  || g_error_matches (failure, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY);
+  if (late)
+    {
+      g_autofree char *text = tn_run_silence_text (run_path, owner);
+      g_set_error (error, TN_ERROR, TN_ERROR_BUSY, "%s", text);
+    }
+  else if (!reached)
+    g_set_error (error, TN_ERROR, TN_ERROR_IO, _("Cannot reach process %" G_GINT64_FORMAT ", which trains “%s”: %s."), owner->pid, run_path,
+                 failure->message);
+  else
+    {
+      g_dbus_error_strip_remote_error (failure);
+      g_propagate_error (error, g_steal_pointer (&failure));
+    }
+  return FALSE;
+}
+
 gboolean
 tn_run_call_sync (const char *run_path, const char *method, GVariant *parameters, GError **error)
 {
@@ -624,22 +746,5 @@ tn_run_call_sync (const char *run_path, const char *method, GVariant *parameters
       set_error_no_process (run_path, tn_run_folder_seen_state (folder), error);
       return FALSE;
     }
-  g_autoptr (GError) failure = NULL;
-  g_autoptr (GDBusConnection) connection = g_dbus_connection_new_for_address_sync (
-    owner.address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, NULL, &failure);
-  if (connection == NULL)
-    {
-      g_set_error (error, TN_ERROR, TN_ERROR_IO, _("Cannot reach process %" G_GINT64_FORMAT ", which trains “%s”: %s."), owner.pid,
-                   run_path, failure->message);
-      return FALSE;
-    }
-  g_autoptr (GVariant) reply = g_dbus_connection_call_sync (connection, NULL, TN_SERVICE_PATH, TN_SERVICE_INTERFACE, method, sunk,
-                                                            NULL, G_DBUS_CALL_FLAGS_NONE, CALL_TIMEOUT_MS, NULL, &failure);
-  if (reply == NULL)
-    {
-      g_dbus_error_strip_remote_error (failure);
-      g_propagate_error (error, g_steal_pointer (&failure));
-      return FALSE;
-    }
-  return TRUE;
+  return call_owner (run_path, &owner, method, sunk, error);
 }

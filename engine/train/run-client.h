@@ -27,6 +27,8 @@ G_DECLARE_FINAL_TYPE (TnRun, tn_run, TN, RUN, GObject)
 TnRun *tn_run_new (const char *path, GError **error);
 /** Starts reading, connects to the trainer where one runs, and again when a later process resumes the run. */
 void tn_run_follow (TnRun *self);
+/** A trainer was just started: looks often for its address, until it answers or some seconds have passed. */
+void tn_run_expect (TnRun *self);
 const char *tn_run_path (TnRun *self);
 TnRunState tn_run_state (TnRun *self);
 /** State of the trainer's connection. */
@@ -38,5 +40,8 @@ void tn_run_call_async (TnRun *self, const char *method, GVariant *parameters, G
                         GAsyncReadyCallback callback, gpointer user_data);
 gboolean tn_run_call_finish (TnRun *self, GAsyncResult *result, GError **error);
 
-/** The same without a TnRun, blocking (for the command line): connects, calls, waits for the answer. */
+/** What to say of a trainer that holds its lock and does not answer: its process, whether it is stopped, and what to do. Free with g_free. */
+char *tn_run_silence_text (const char *run_path, const TnRunOwner *owner);
+/** The same without a TnRun, blocking (for the command line): connects, calls, waits for the answer, 5 s at most:
+ * TN_ERROR_BUSY with tn_run_silence_text() where none came. */
 gboolean tn_run_call_sync (const char *run_path, const char *method, GVariant *parameters, GError **error);

@@ -692,7 +692,8 @@ tn_run_folder_list (const char *project_path, GError **error)
   for (const char *name; dir != NULL && (name = g_dir_read_name (dir)) != NULL;)
     {
       g_autofree char *file = g_build_filename (runs, name, RUN_FILE, NULL);
-      if (name[0] != '.' && g_file_test (file, G_FILE_TEST_IS_REGULAR))
+      GStatBuf info; /* whatever it is: what cannot be read is said to be damaged, and not passed over */
+      if (name[0] != '.' && g_lstat (file, &info) == 0)
         g_ptr_array_add (paths, g_build_filename (runs, name, NULL));
     }
   g_ptr_array_sort (paths, compare_runs);

@@ -47,6 +47,10 @@ typedef struct
 
 void tn_run_owner_clear (TnRunOwner *owner);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TnRunOwner, tn_run_owner_clear)
+/** Whether its process is on this machine and stopped by a signal (SIGSTOP, Ctrl-Z). */
+gboolean tn_run_owner_is_stopped (const TnRunOwner *owner);
+/** Whether its process, and not another that got its number later, is on this machine. */
+gboolean tn_run_owner_is_alive (const TnRunOwner *owner);
 
 /** Makes the next free runs/YYYY-MM-DD-MODEL-NN with state queued. @settings: (nullable): resolved settings, the
  * project's own if NULL; copied. */
@@ -114,5 +118,6 @@ JsonNode *tn_run_folder_json (TnRunFolder *self);
 /** A line in log.txt, with time; a failure to write it is ignored. Any thread. */
 void tn_run_folder_log (TnRunFolder *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/** Absolute paths of the project's runs, oldest first (by date, then number); folders without run.json are left out. */
+/** Absolute paths of the project's runs, oldest first (by date, then number); folders without run.json are left out, those with one
+ * that tn_run_folder_open() cannot read are there. */
 GPtrArray *tn_run_folder_list (const char *project_path, GError **error);

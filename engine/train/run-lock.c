@@ -27,20 +27,58 @@ boot_id (void)
   return g_strstrip (text);
 }
 
-/* Field 22 of /proc/self/stat; the name in field 2 may hold spaces and parentheses, so count from the last ')'. */
+/* State (field 3) and start time (field 22) in /proc/PID/stat; the name in field 2 may hold spaces and parentheses, so count from
+ * the last ')'. 0 where there is no such process. */
 static gint64
-own_start_ticks (void)
+read_process (gint64 pid, char *state)
 {
+  g_autofree char *path = g_strdup_printf ("/proc/%" G_GINT64_FORMAT "/stat", pid);
   g_autofree char *text = NULL;
-  if (!g_file_get_contents ("/proc/self/stat", &text, NULL, NULL))
+  *state = '\0';
+  if (!g_file_get_contents (path, &text, NULL, NULL))
     return 0;
   const char *at = strrchr (text, ')');
+  if (at == NULL || at[1] == '\0')
+    return 0;
+  *state = at[2];
   for (int field = 2; at != NULL && field < 22; field++)
     {
       at = strchr (at, ' ');
       at = at != NULL ? at + 1 : NULL;
     }
   return at != NULL ? g_ascii_strtoll (at, NULL, 10) : 0;
+}
+
+static gint64
+own_start_ticks (void)
+{
+  char state;
+  return read_process (getpid (), &state);
+}
+
+/* Its state letter, or 0 where the process is another one, gone, or on another machine. */
+static char
+owner_process (const TnRunOwner *owner)
+{
+  g_autofree char *boot = boot_id ();
+  char state;
+  if (owner->pid <= 0 || owner->boot_id == NULL || strcmp (boot, owner->boot_id) != 0)
+    return '\0';
+  gint64 ticks = read_process (owner->pid, &state);
+  return ticks != 0 && ticks == owner->start_ticks ? state : '\0';
+}
+
+gboolean
+tn_run_owner_is_stopped (const TnRunOwner *owner)
+{
+  return owner_process (owner) == 'T';
+}
+
+gboolean
+tn_run_owner_is_alive (const TnRunOwner *owner)
+{
+  char state = owner_process (owner);
+  return state != '\0' && state != 'Z' && state != 'X';
 }
 
 int

@@ -26,6 +26,7 @@ struct _TnTrainer
   GObject parent_instance;
   TnRunFolder *folder;
   GPtrArray *start_changes; /* TnRunChange; until start */
+  gboolean restart; /* at step 0, though its checkpoints are gone */
   GMainContext *context;
   GSource *source; /* delivers what waits in events */
   GSource *signal_sources[3];
@@ -44,6 +45,7 @@ struct _TnTrainer
   guint n_batches;       /* of metrics among them */
   GPtrArray *changes;    /* TnRunChange; name "+epochs" adds to train.epochs */
   GError *write_failure;
+  char *stop_cause, *stop_reason; /* of a stop that was not the user's */
 };
 
 /** The stepping thread's work, from locked folder to end state. Returns why it failed, or NULL. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "train/checkpoint.h"
 #include "train/trainer-private.h"
 
 #define MAX_WAITING_BATCHES 4
@@ -257,6 +258,8 @@ tn_trainer_finalize (GObject *object)
   g_ptr_array_unref (self->start_changes);
   g_clear_error (&self->write_failure);
   g_clear_error (&self->error);
+  g_free (self->stop_cause);
+  g_free (self->stop_reason);
   g_clear_pointer (&self->folder, tn_run_folder_free);
   g_clear_pointer (&self->context, g_main_context_unref);
   pthread_mutex_destroy (&self->mutex);
@@ -349,6 +352,35 @@ tn_trainer_folder (TnTrainer *self)
 
 /* Start and end. */
 
+/* What would end a run before the place where it stands is a mistake. */
+static gboolean
+check_not_done (TnTrainer *self, const TnSettings *probe, const char *name, GError **error)
+{
+  gboolean by_epochs = strcmp (name, "train.epochs") == 0;
+  if (!by_epochs && strcmp (name, "train.max_steps") != 0)
+    return TRUE;
+  gint64 wanted = tn_settings_get_int (probe, name);
+  g_autofree char *checkpoints = tn_run_folder_checkpoints_path (self->folder);
+  TnCheckpointState state;
+  if (wanted == 0 || !tn_checkpoint_newest_state (checkpoints, &state))
+    return TRUE;
+  gint64 done = by_epochs ? state.epoch : state.step;
+  if (wanted >= done)
+    return TRUE;
+  g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+               by_epochs ? _("%s = %" G_GINT64_FORMAT " is less than the %" G_GINT64_FORMAT " epochs that the run has: it cannot go back.")
+                         : _("%s = %" G_GINT64_FORMAT " is less than the %" G_GINT64_FORMAT " steps that the run has: it cannot go back."),
+               name, wanted, done);
+  return FALSE;
+}
+
+void
+tn_trainer_allow_restart (TnTrainer *self)
+{
+  g_return_if_fail (TN_IS_TRAINER (self) && !self->has_thread);
+  self->restart = TRUE;
+}
+
 gboolean
 tn_trainer_change_at_start (TnTrainer *self, const char *name, const char *value, GError **error)
 {
@@ -364,7 +396,7 @@ tn_trainer_change_at_start (TnTrainer *self, const char *name, const char *value
       return FALSE;
     }
   g_autoptr (TnSettings) probe = tn_settings_new ();
-  if (!tn_settings_set (probe, row->name, value, error))
+  if (!tn_settings_set (probe, row->name, value, error) || !check_not_done (self, probe, row->name, error))
     return FALSE;
   g_ptr_array_add (self->start_changes, tn_run_change_new (0, row->name, tn_settings_get_text (probe, row->name)));
   return TRUE;
@@ -408,6 +440,8 @@ tn_trainer_start (TnTrainer *self, GError **error)
       return FALSE;
     }
   atomic_store (&self->commands, 0);
+  g_clear_pointer (&self->stop_cause, g_free);
+  g_clear_pointer (&self->stop_reason, g_free);
   g_clear_error (&self->error);
   tn_trainer_post_state (self, TN_RUN_STARTING, "", "");
   int result = create_thread (self);
@@ -461,6 +495,19 @@ tn_trainer_park (TnTrainer *self)
 void
 tn_trainer_stop (TnTrainer *self)
 {
+  command (self, TN_COMMAND_STOP);
+}
+
+void
+tn_trainer_stop_because (TnTrainer *self, const char *cause, const char *reason)
+{
+  pthread_mutex_lock (&self->mutex);
+  if (self->stop_cause == NULL)
+    {
+      self->stop_cause = g_strdup (cause);
+      self->stop_reason = g_strdup (reason);
+    }
+  pthread_mutex_unlock (&self->mutex);
   command (self, TN_COMMAND_STOP);
 }
 

@@ -47,7 +47,8 @@ typedef struct
   double seconds;         /* since training began in this process, without pauses */
   double seconds_left;    /* NaN while not known */
   gint64 skipped_steps;
-  guint64 memory_forecast; /* bytes; 0 before the program is compiled */
+  guint64 memory_forecast; /* bytes of the program and what steps take; 0 before the program is compiled */
+  guint64 memory_data;     /* bytes of the data set beside these */
   guint64 memory_measured; /* resident bytes of the process after step 1; 0 before */
   guint64 memory_grown;    /* private resident bytes gained from before the program was made to after step 1 */
   guint64 n_parameters;
@@ -59,8 +60,11 @@ typedef struct
 TnTrainer *tn_trainer_new (TnRunFolder *folder);
 TnRunFolder *tn_trainer_folder (TnTrainer *self);
 /** Before start: a setting that holds from the step where this start takes over, recorded as a change. Allowed are settings
- * that may change while a run goes on, and train.epochs, train.max_steps, device.threads. */
+ * that may change while a run goes on, and train.epochs, train.max_steps, device.threads. Fewer epochs or steps than are done are
+ * TN_ERROR_INVALID_ARGUMENT. */
 gboolean tn_trainer_change_at_start (TnTrainer *self, const char *name, const char *value, GError **error);
+/** Before start: a run whose checkpoints are gone begins again at step 0 in place of being refused (TN_ERROR_NOT_FOUND). */
+void tn_trainer_allow_restart (TnTrainer *self);
 /**
  * tn_trainer_start: locks the folder and starts the thread: from the newest checkpoint if there is one, else from step 0.
  *
@@ -78,6 +82,8 @@ void tn_trainer_resume (TnTrainer *self);
 void tn_trainer_park (TnTrainer *self);
 /** Finishes the step, writes a checkpoint, ends as stopped. */
 void tn_trainer_stop (TnTrainer *self);
+/** The same with a cause of its own in the end state: "output-closed" and a sentence for people. */
+void tn_trainer_stop_because (TnTrainer *self, const char *cause, const char *reason);
 /** Ends without a checkpoint. */
 void tn_trainer_stop_now (TnTrainer *self);
 void tn_trainer_checkpoint (TnTrainer *self);

@@ -144,7 +144,7 @@ pause_here (TnTraining *self, GError **error)
     return FALSE;
   for (;;)
     {
-      if ((take_commands (self, TN_COMMAND_CHECKPOINT) && !tn_training_save (self, error))
+      if ((take_commands (self, TN_COMMAND_CHECKPOINT) && !tn_training_save_finite (self, error))
           || ((atomic_load (&trainer->commands) & TN_COMMAND_CHANGE) && !make_changes (self, error)))
         return FALSE;
       guint commands = atomic_load (&trainer->commands);
@@ -172,7 +172,7 @@ tn_training_obey (TnTraining *self, GError **error)
 
   if ((atomic_load (&self->trainer->commands) & TN_COMMAND_CHANGE) && !make_changes (self, error))
     return TN_END_FAILED;
-  if (take_commands (self, TN_COMMAND_CHECKPOINT) && !tn_training_save (self, error))
+  if (take_commands (self, TN_COMMAND_CHECKPOINT) && !tn_training_save_finite (self, error))
     return TN_END_FAILED;
   TnEnd end = ending (self, error);
   if (end != TN_END_NONE)

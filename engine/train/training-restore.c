@@ -64,6 +64,13 @@ tn_training_save (TnTraining *self, GError **error)
   return tn_checkpoint_writer_save (self->writer, self->tensors, self->n_tensors, &self->at, error);
 }
 
+gboolean
+tn_training_save_finite (TnTraining *self, GError **error)
+{
+  gboolean rolled_back;
+  return tn_training_check_state (self, &rolled_back, error) && (rolled_back || tn_training_save (self, error));
+}
+
 /* Steps that were found not finite, once and for all: a resumed run passes over the same ones. */
 static void
 read_poisoned (TnTraining *self)
@@ -103,6 +110,8 @@ tn_training_restore (TnTraining *self, TnCheckpoint *checkpoint, GError **error)
   if (checkpoint == NULL)
     return TRUE;
   if (!tn_checkpoint_restore (checkpoint, self->tensors, self->n_tensors, error))
+    return FALSE;
+  if (!tn_program_state_changed (self->program, error))
     return FALSE;
   self->at = *tn_checkpoint_state (checkpoint);
   self->next_change = 0;
@@ -147,10 +156,11 @@ tn_training_roll_back (TnTraining *self, gint64 bad_step, GError **error)
   if (checkpoint == NULL)
     {
       if (error != NULL && *error == NULL)
-        g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("Step %" G_GINT64_FORMAT " is not finite, and there is no checkpoint to go back to."), bad_step);
+        g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("Step %" G_GINT64_FORMAT " is not finite, and there is no checkpoint to go back to."), bad_step + 1);
       return FALSE;
     }
   self->epoch_loss = 0;
   self->epoch_steps = 0;
+  self->updated_step = -1;
   return tn_training_restore (self, checkpoint, error) && start_over (self, error);
 }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 #define PARAMETER_NORM_EVERY 50
-#define MAX_CONSECUTIVE_BAD 100
+#define MAX_CONSECUTIVE_BAD 10
 #define MAX_ROLLBACKS 10
 #define WINDOW_NS 1000000000
 
@@ -88,47 +88,104 @@ copy_statistics (TnTraining *self, gboolean back)
     }
 }
 
-/* Not finite. TRUE: the run goes on (with another step than planned, after a rollback). */
+/* Not finite: the numbers of the step at hand, or what an earlier update made of the state. Steps are counted from 1 in texts, as
+ * checkpoints and progress count them. */
+
+static gboolean
+give_up (TnTraining *self, gint64 step, const char *why, const char *where, GError **error)
+{
+  tn_run_folder_set_fact_number (self->folder, "nonfinite_step", (double) step + 1);
+  tn_run_folder_set_fact (self->folder, "nonfinite_where", where);
+  g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, "%s", why);
+  return FALSE;
+}
+
+static gboolean
+skip_step (TnTraining *self, gint64 step, const char *what, const char *where, GError **error)
+{
+  copy_statistics (self, TRUE);
+  if (self->statistics != NULL && !tn_program_state_changed (self->program, error))
+    return FALSE;
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" G_GINT64_FORMAT " left out: %s is not finite (%s)."), step + 1, what,
+                           where);
+  if (++self->consecutive_bad < MAX_CONSECUTIVE_BAD)
+    return TRUE;
+  g_autofree char *why = g_strdup_printf (_("%d steps one after the other were not finite, the last one step %" G_GINT64_FORMAT
+                                            " (%s). Lower optimizer.lr or set train.clip_norm."),
+                                          MAX_CONSECUTIVE_BAD, step + 1, where);
+  return give_up (self, step, why, where, error);
+}
+
+static gboolean
+go_back (TnTraining *self, gint64 step, const char *what, const char *where, GError **error)
+{
+  if (self->n_rollbacks >= MAX_ROLLBACKS)
+    {
+      g_autofree char *why = g_strdup_printf (_("Went back to a checkpoint %d times and step %" G_GINT64_FORMAT " is still not finite (%s). Lower "
+                                                "optimizer.lr or set train.clip_norm."),
+                                              MAX_ROLLBACKS, step + 1, where);
+      return give_up (self, step, why, where, error);
+    }
+  self->n_rollbacks++;
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                           _("Step %" G_GINT64_FORMAT ": %s is not finite (%s). Going back to the last checkpoint (%d of %d times)."), step + 1, what,
+                           where, self->n_rollbacks, MAX_ROLLBACKS);
+  return tn_training_roll_back (self, step, error);
+}
+
+static gboolean
+stop_there (TnTraining *self, gint64 step, const char *what, const char *where, GError **error)
+{
+  g_autofree char *why = g_strdup_printf (_("Step %" G_GINT64_FORMAT ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or "
+                                            "choose train.on_nonfinite=rollback."),
+                                          step + 1, what, where);
+  return give_up (self, step, why, where, error);
+}
+
+/* The state itself is ruined, by the update of step @step: leaving steps out cannot mend it. */
+static gboolean
+handle_ruined (TnTraining *self, gint64 step, const char *where, gboolean *rolled_back, GError **error)
+{
+  const char *what = _("what its update made");
+  if (self->policy != TN_NONFINITE_ROLLBACK)
+    return stop_there (self, step, what, where, error);
+  *rolled_back = TRUE;
+  return go_back (self, step, what, where, error);
+}
+
+/* TRUE: the run goes on (with another step than planned, after a rollback). */
 static gboolean
 handle_nonfinite (TnTraining *self, const TnProgramBatch *batch, const TnStepResult *result, gboolean *rolled_back,
                   GError **error)
 {
   gint64 step = self->at.step;
   const char *what = isfinite (result->loss) ? _("a gradient") : _("the loss");
-  g_autofree char *tensor = tn_program_find_nonfinite (self->program, batch, step);
-  g_autofree char *where = tensor != NULL ? g_strdup_printf (_("first in the output of %s"), tensor)
-                                          : g_strdup (_("no single operator's output is, when it is run again"));
   *rolled_back = FALSE;
+  copy_statistics (self, TRUE);
+  g_autofree char *ruined = tn_program_find_nonfinite_state (self->program);
+  if (ruined != NULL && self->updated_step >= 0)
+    return handle_ruined (self, self->updated_step, ruined, rolled_back, error);
+  g_autofree char *found = ruined != NULL ? g_strdup (ruined) : tn_program_find_nonfinite (self->program, batch, step);
+  const char *where = found != NULL ? found : _("no single operator's output is, when it is run again");
   if (self->policy == TN_NONFINITE_STOP)
-    {
-      g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
-                   _("Step %" G_GINT64_FORMAT ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or choose "
-                     "train.on_nonfinite=skip."),
-                   step, what, where);
-      return FALSE;
-    }
+    return stop_there (self, step, what, where, error);
   if (self->policy == TN_NONFINITE_SKIP)
-    {
-      copy_statistics (self, TRUE);
-      tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" G_GINT64_FORMAT " left out: %s is not finite (%s)."),
-                               step, what, where);
-      if (++self->consecutive_bad <= MAX_CONSECUTIVE_BAD)
-        return TRUE;
-      g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
-                   _("%d steps one after the other were not finite, the last one step %" G_GINT64_FORMAT " (%s)."),
-                   MAX_CONSECUTIVE_BAD + 1, step, where);
-      return FALSE;
-    }
-  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                           _("Step %" G_GINT64_FORMAT ": %s is not finite (%s). Going back to the last checkpoint."), step, what,
-                           where);
+    return skip_step (self, step, what, where, error);
   *rolled_back = TRUE;
-  if (++self->n_rollbacks <= MAX_ROLLBACKS)
-    return tn_training_roll_back (self, step, error);
-  g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
-               _("Went back to a checkpoint %d times and step %" G_GINT64_FORMAT " is still not finite (%s)."), MAX_ROLLBACKS, step,
-               where);
-  return FALSE;
+  return go_back (self, step, what, where, error);
+}
+
+gboolean
+tn_training_check_state (TnTraining *self, gboolean *rolled_back, GError **error)
+{
+  *rolled_back = FALSE;
+  g_autofree char *ruined = tn_program_find_nonfinite_state (self->program);
+  if (ruined == NULL)
+    return TRUE;
+  if (!handle_ruined (self, MAX (self->updated_step, 0), ruined, rolled_back, error))
+    return FALSE;
+  tn_loader_seek (self->loader, self->at.epoch, self->at.position);
+  return TRUE;
 }
 
 static void
@@ -256,6 +313,7 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
       return TRUE;
     }
   self->consecutive_bad = 0;
+  self->updated_step = self->at.step;
   if (!tn_program_update (self->program, self->at.learning_rate, self->at.step, error))
     return FALSE;
   gint64 t2 = tn_training_now_ns ();

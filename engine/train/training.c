@@ -10,6 +10,9 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "formats/tfevents.h"
+#include "train/memory-limit.h"
+
+#define BYTES_PER_MB 1000000u
 
 gint64
 tn_training_now_ns (void)
@@ -76,6 +79,33 @@ open_checkpoint (TnTraining *self, TnCheckpoint **checkpoint, GError **error)
   if (passed_over != NULL)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Went back to the checkpoint of step %" G_GINT64_FORMAT ":\n%s"),
                              tn_checkpoint_state (*checkpoint)->step, passed_over);
+  return TRUE;
+}
+
+static gboolean
+has_event_files (TnTraining *self)
+{
+  g_auto (GStrv) files = tn_tfevents_list (tn_run_folder_path (self->folder), NULL);
+  return files != NULL && files[0] != NULL;
+}
+
+/* A run that has been trained and has no checkpoint: one that was killed early begins again and says so; one whose checkpoints
+ * were there and are gone does that only where it is asked for. */
+static gboolean
+check_lost_checkpoints (TnTraining *self, GError **error)
+{
+  double saved = tn_run_folder_fact_number (self->folder, "checkpoint");
+  if (saved >= 0 && !self->trainer->restart)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND,
+                   _("The run was saved at step %.0f, and there is no checkpoint left in “%s”. Put them back, or begin again at step 0 with "
+                     "“tenon-cli resume --restart”."),
+                   saved, self->checkpoints);
+      return FALSE;
+    }
+  if (saved >= 0 || self->was_begun)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                             _("There is no checkpoint of what was trained before: the run begins again at step 0."));
   return TRUE;
 }
 
@@ -170,14 +200,37 @@ own_buffers (const TnTraining *self)
   return bytes;
 }
 
+/* The program may take what the data leave. */
+static void
+leave_room_for_data (TnSettings *settings, uint64_t data_bytes)
+{
+  size_t allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb"));
+  uint64_t left = allowed > data_bytes ? (allowed - data_bytes) / BYTES_PER_MB : 0;
+  g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, MAX (left, 1));
+  if (data_bytes >= BYTES_PER_MB)
+    tn_settings_set (settings, "device.memory_limit_mb", text, NULL);
+}
+
 static gboolean
 build_program (TnTraining *self, gboolean goes_on, GError **error)
 {
   g_autoptr (TnSettings) settings = tn_settings_copy (self->settings);
   if (goes_on) /* the weights come from the checkpoint: the file may be gone */
     tn_settings_reset (settings, "init.from");
+  const char *weights = tn_settings_get_string (settings, "init.from");
+  if (*weights != '\0')
+    {
+      g_autofree char *project = tn_run_folder_project_path (self->folder);
+      g_autofree char *path = tn_project_resolve (project, weights);
+      if (!tn_settings_set (settings, "init.from", path, error))
+        return FALSE;
+    }
+  uint64_t data_bytes = tn_input_dataset_bytes (self->input->dataset);
+  leave_room_for_data (settings, data_bytes);
   self->private_before = tn_training_private_bytes (self);
-  self->program = tn_program_new (self->model, settings, error);
+  self->program = tn_program_new_ranks (self->model, settings, error);
+  if (self->program == NULL && error != NULL && g_error_matches (*error, TN_ERROR, TN_ERROR_MEMORY) && data_bytes >= BYTES_PER_MB)
+    g_prefix_error (error, _("The data take %.1f MB. Beside them: "), (double) data_bytes / 1e6);
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
       || !save_graphs (self, error))
     return FALSE;
@@ -193,7 +246,7 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
       if (entry->role == TN_ROLE_STATISTIC)
         statistics += tn_tensor_bytes (entry->tensor);
     }
-  if (self->policy == TN_NONFINITE_SKIP && statistics > 0)
+  if (statistics > 0)
     self->statistics = g_malloc (statistics);
   TnMemoryForecast forecast;
   tn_program_forecast (self->program, &forecast);
@@ -202,13 +255,16 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   pthread_mutex_lock (&self->trainer->mutex);
   TnTrainerProgress *progress = &self->trainer->progress;
   progress->memory_forecast = forecast.total;
+  progress->memory_data = data_bytes;
   progress->n_parameters = (guint64) tn_program_n_parameters (self->program);
   progress->n_threads = tn_program_n_threads (self->program);
   progress->steps_per_epoch = self->steps_per_epoch;
   progress->samples = self->input->split->n_train;
   pthread_mutex_unlock (&self->trainer->mutex);
   tn_run_folder_set_fact_number (self->folder, "memory_forecast", (double) forecast.total);
+  tn_run_folder_set_fact_number (self->folder, "memory_data", (double) data_bytes);
   tn_run_folder_set_fact_number (self->folder, "parameters", (double) tn_program_n_parameters (self->program));
+  tn_run_folder_set_fact_number (self->folder, "steps_per_epoch", (double) self->steps_per_epoch);
   return TRUE;
 }
 
@@ -228,10 +284,13 @@ compare_builds (TnTraining *self, gboolean goes_on)
 }
 
 static gboolean
-has_event_files (TnTraining *self)
+check_first_state (TnTraining *self, GError **error)
 {
-  g_auto (GStrv) files = tn_tfevents_list (tn_run_folder_path (self->folder), NULL);
-  return files != NULL && files[0] != NULL;
+  g_autofree char *ruined = tn_program_find_nonfinite_state (self->program);
+  if (ruined == NULL)
+    return TRUE;
+  g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("The weights that the run would begin with are of no use: %s."), ruined);
+  return FALSE;
 }
 
 static gboolean
@@ -242,18 +301,50 @@ open_files (TnTraining *self, gboolean goes_on, GError **error)
     return FALSE;
   if (goes_on)
     tn_checkpoint_writer_set_loaded (self->writer, self->at.step);
-  else if (self->policy == TN_NONFINITE_ROLLBACK && !tn_training_save (self, error)) /* where to go back to */
+  else if (!check_first_state (self, error)
+           || (self->policy == TN_NONFINITE_ROLLBACK && !tn_training_save (self, error))) /* where to go back to */
     return FALSE;
   return TRUE;
+}
+
+static TnEnd
+end_reached (TnTraining *self)
+{
+  if (self->max_steps > 0 && self->at.step >= self->max_steps)
+    return TN_END_MAX_STEPS;
+  return (self->epochs > 0 && self->at.epoch >= self->epochs) || (self->epochs == 0 && self->max_steps == 0) ? TN_END_EPOCHS
+                                                                                                           : TN_END_NONE;
+}
+
+/* Asked to train, and nothing is left to do: whoever asked may not know. */
+static void
+tell_nothing_left (TnTraining *self)
+{
+  if (self->at.step == 0 || (tn_run_folder_state (self->folder) != TN_RUN_FINISHED && !self->start_changed))
+    return;
+  if (end_reached (self) == TN_END_MAX_STEPS)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                             _("Nothing to train: %" G_GINT64_FORMAT " steps are done and train.max_steps is %" G_GINT64_FORMAT
+                               ". Go on with --set train.max_steps=%" G_GINT64_FORMAT " or 0."),
+                             self->at.step, self->max_steps, self->at.step + self->steps_per_epoch);
+  else if (end_reached (self) != TN_END_NONE)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                             _("Nothing to train: the run has %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                               " epochs. Go on with --set train.epochs=%" G_GINT64_FORMAT "."),
+                             self->at.epoch, self->epochs, self->at.epoch + 1);
 }
 
 static gboolean
 prepare (TnTraining *self, GError **error)
 {
+  self->was_begun = has_event_files (self);
+  self->start_changed = self->trainer->start_changes->len > 0;
   g_autoptr (TnCheckpoint) checkpoint = NULL;
   if (!open_checkpoint (self, &checkpoint, error))
     return FALSE;
   gboolean goes_on = checkpoint != NULL;
+  if (!goes_on && !check_lost_checkpoints (self, error))
+    return FALSE;
   gint64 step = goes_on ? tn_checkpoint_state (checkpoint)->step : 0;
   note_start_changes (self, step);
   self->settings = tn_run_folder_settings_at (self->folder, step);
@@ -271,6 +362,7 @@ prepare (TnTraining *self, GError **error)
   compare_builds (self, goes_on);
   if (goes_on)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" G_GINT64_FORMAT "."), self->at.step);
+  tell_nothing_left (self);
   tn_loader_seek (self->loader, self->at.epoch, self->at.position);
   if (!open_files (self, goes_on, error))
     return FALSE;
@@ -283,13 +375,24 @@ prepare (TnTraining *self, GError **error)
 
 /* The loop. */
 
-static TnEnd
-end_reached (TnTraining *self)
+/* Where it ends by itself or is stopped in order, the state is saved: it must be worth it. TRUE: the run goes on after all, as
+ * it went back to a checkpoint. */
+static gboolean
+goes_on_after_all (TnTraining *self, TnEnd *end, GError **error)
 {
-  if (self->max_steps > 0 && self->at.step >= self->max_steps)
-    return TN_END_MAX_STEPS;
-  return (self->epochs > 0 && self->at.epoch >= self->epochs) || (self->epochs == 0 && self->max_steps == 0) ? TN_END_EPOCHS
-                                                                                                           : TN_END_NONE;
+  gboolean rolled_back, own_end = *end != TN_END_STOP && *end != TN_END_PARK;
+  if (*end == TN_END_STOP_NOW || *end == TN_END_FAILED)
+    return FALSE;
+  if (!tn_training_check_state (self, &rolled_back, error))
+    *end = TN_END_FAILED;
+  else if (own_end && !rolled_back && self->at.step > 0 && self->at.bad_steps >= self->at.step)
+    {
+      *end = TN_END_FAILED;
+      g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
+                   _("None of the %" G_GINT64_FORMAT " steps was finite: nothing was learned. Lower optimizer.lr or set train.clip_norm."),
+                   self->at.step);
+    }
+  return own_end && rolled_back && *end != TN_END_FAILED;
 }
 
 static TnEnd
@@ -300,13 +403,13 @@ loop (TnTraining *self, GError **error)
       TnEnd end = tn_training_obey (self, error);
       if (end == TN_END_NONE)
         end = end_reached (self);
-      if (end != TN_END_NONE)
+      if (end != TN_END_NONE && !goes_on_after_all (self, &end, error))
         return end;
       if (!tn_training_step (self, &end, error))
         return TN_END_FAILED;
       if (end != TN_END_NONE)
         return end;
-      if (self->save_wanted && !tn_training_save (self, error))
+      if (self->save_wanted && !tn_training_save_finite (self, error))
         return TN_END_FAILED;
       self->save_wanted = FALSE;
       if (G_UNLIKELY (self->has_fingerprint_thread)
@@ -369,6 +472,7 @@ note_end_facts (TnTraining *self)
   tn_run_folder_set_fact_number (self->folder, "epoch", (double) self->at.epoch);
   tn_run_folder_set_fact_number (self->folder, "loss", self->at.loss);
   tn_run_folder_set_fact_number (self->folder, "accuracy", progress.accuracy);
+  tn_run_folder_set_fact_number (self->folder, "checkpoint", (double) progress.checkpoint_step);
   tn_run_folder_set_fact_number (self->folder, "validation_loss", progress.validation_loss);
   tn_run_folder_set_fact_number (self->folder, "best", self->at.best);
   tn_run_folder_set_fact_number (self->folder, "seconds", progress.seconds);
@@ -388,7 +492,12 @@ record_end (TnTraining *self, TnEnd end, const GError *error)
       tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "max-steps", _("train.max_steps was reached."));
       break;
     case TN_END_STOP:
-      tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, "user", _("Stopped by the user."));
+      pthread_mutex_lock (&self->trainer->mutex);
+      if (self->trainer->stop_cause != NULL)
+        tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, self->trainer->stop_cause, self->trainer->stop_reason);
+      else
+        tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, "user", _("Stopped by the user."));
+      pthread_mutex_unlock (&self->trainer->mutex);
       break;
     case TN_END_STOP_NOW:
       tn_run_folder_set_state (self->folder, TN_RUN_STOPPED, "user-now", _("Stopped at once by the user, without a checkpoint."));
@@ -451,7 +560,7 @@ tn_training_run (TnTrainer *trainer)
   tn_pool_enter_worker ();
   self.checkpoints = tn_run_folder_checkpoints_path (self.folder);
   self.clock_offset_us = g_get_real_time () - tn_training_now_ns () / 1000;
-  self.at.best_step = -1;
+  self.at.best_step = self.updated_step = -1;
 
   TnEnd end = work (&self, &error);
   GError *closing = NULL;

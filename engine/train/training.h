@@ -51,6 +51,7 @@ typedef struct
   gboolean norms;
   TnNonfinitePolicy policy;
   int consecutive_bad, n_rollbacks;
+  gint64 updated_step; /* the last one in this process whose update was made, or -1 */
   GHashTable *poisoned; /* steps whose batch is passed over after a rollback */
   float *statistics;    /* copy of the running statistics, with policy skip */
 
@@ -63,6 +64,7 @@ typedef struct
   guint64 private_before; /* bytes, before the program was made */
   gboolean first_step_done;
 
+  gboolean was_begun, start_changed; /* rows of earlier processes; settings changed with this start */
   gboolean evaluated; /* at this step */
   gboolean save_wanted;
   pthread_t fingerprint_thread;
@@ -89,6 +91,8 @@ gboolean tn_training_evaluates_epoch (const TnTraining *self, gint64 done);
 gboolean tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError **error);
 /** The parameters' norm as a row of @row_step. */
 void tn_training_add_parameter_norm (TnTraining *self, gint64 row_step);
+/** Whether every number of the state is finite. Where not, FALSE with an error, or TRUE and *@rolled_back. Between steps. */
+gboolean tn_training_check_state (TnTraining *self, gboolean *rolled_back, GError **error);
 guint64 tn_training_resident_bytes (TnTraining *self);
 /** Resident bytes that no file stands behind: what allocations cost. */
 guint64 tn_training_private_bytes (TnTraining *self);
@@ -109,6 +113,9 @@ gboolean tn_training_set_state (TnTraining *self, TnRunState state, const char *
 gboolean tn_training_restore (TnTraining *self, TnCheckpoint *checkpoint, GError **error);
 /** Throws away what was done since the last checkpoint, and passes over the batch of @bad_step from now on. */
 gboolean tn_training_roll_back (TnTraining *self, gint64 bad_step, GError **error);
+/** A checkpoint of this step; the state must be finite. */
 gboolean tn_training_save (TnTraining *self, GError **error);
+/** The same where that is not known: a ruined state is not saved but handled as train.on_nonfinite says. Between steps. */
+gboolean tn_training_save_finite (TnTraining *self, GError **error);
 gboolean tn_training_open_metrics (TnTraining *self, gboolean goes_on, GError **error);
 gboolean tn_training_open_writer (TnTraining *self, GError **error);

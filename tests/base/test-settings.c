@@ -196,6 +196,21 @@ test_table_as_text_and_json (void)
   g_assert_nonnull (strstr (text, "may change during a run"));
 }
 
+static void
+test_group_is_an_object (void)
+{
+  static const char *const texts[] = { "{\"train\": []}", "{\"train\": 3}", "{\"checkpoint\": null}" };
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (JsonNode) node = tn_json_parse (texts[i], -1, &error);
+      g_autoptr (TnSettings) settings = tn_settings_new ();
+      g_assert_false (tn_settings_from_json (settings, json_node_get_object (node), NULL, &error));
+      g_assert_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT);
+      g_assert_nonnull (strstr (error->message, "an object of settings"));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -207,6 +222,7 @@ main (int argc, char **argv)
   g_test_add_func ("/base/settings/json-nested-and-dotted", test_json_nested_and_dotted);
   g_test_add_func ("/base/settings/json-round-trip", test_json_round_trip);
   g_test_add_func ("/base/settings/diff-and-copy", test_diff_and_copy);
+  g_test_add_func ("/base/settings/group-is-an-object", test_group_is_an_object);
   g_test_add_func ("/base/settings/validation-rules", test_validation_rules);
   g_test_add_func ("/base/settings/table-as-text-and-json", test_table_as_text_and_json);
   return g_test_run ();

@@ -200,10 +200,10 @@ test_memory_limit (void)
 {
   make_project ("tight", "--set device.memory_limit_mb=1");
   assert_fails ("train tight", 1, "needs", "1.0 MB are allowed", "train.batch", NULL);
-  g_autofree char *run_path = only_run ("tight");
-  g_autoptr (JsonNode) shown = show (run_path);
-  g_assert_cmpstr (text_of (shown, "state"), ==, "failed");
-  g_assert_cmpstr (text_of (shown, "cause"), ==, "memory");
+  g_auto (Result) result = run ("train tight --json");
+  g_autoptr (JsonNode) last = parse_lines (result.out);
+  g_assert_cmpstr (text_of (last, "state"), ==, "failed");
+  g_assert_cmpstr (text_of (last, "cause"), ==, "memory");
 }
 
 /* The disk is full at one operation after the other: each time the command says so or gets by, and the run goes on later. */

@@ -41,6 +41,10 @@ test_unknown_names (void)
   assert_fails ("frobnicate", 2, "“frobnicate”", "--help", NULL);
   assert_fails ("train d --jsn", 2, "“--jsn”", "did you mean “--json”", NULL);
   assert_fails ("new d --preset lenet6", 2, "“lenet6”", "did you mean “lenet5”", "resnet18-cifar", NULL);
+  assert_fails ("new d --set data.validation=last:100%", 2, "leaves nothing to train on", NULL);
+  assert_fails ("new d --set data.validation=hash:0%", 2, "holds nothing out", NULL);
+  assert_fails ("new d --set data.validation=first:3", 2, "is not a rule", "last:10%", NULL);
+  assert_fails ("new $'d\xff'", 1, "UTF-8", "another name", NULL);
   assert_fails ("new d --set train.btch=3", 2, "train.btch", "did you mean “train.batch”", NULL);
   assert_fails ("new d --set train.batch=many", 2, "train.batch", "many", NULL);
   assert_fails ("new d --set train.batch", 2, "NAME=VALUE", NULL);

@@ -428,33 +428,42 @@ test_span_hook_surrounds_every_call (void)
   free_rows (&rows);
 }
 
-/* What a hook that is off costs: a test of a null pointer a call. Timed as what it would cost a step were it one call of an
- * empty function, an upper bound, against the step. */
+static void
+empty_begin (void *data, const TnPlan *plan, int call, int64_t slice, int worker)
+{
+}
+
+static void
+empty_end (void *data, const TnPlan *plan, int call, int64_t slice, int worker, const TnCpuCall *values)
+{
+}
+
+/* An upper bound of what a hook that is off costs: the same steps in turn without one and with one whose functions are empty.
+ * That is the test of the pointer and two calls through it besides; the least time of many steps each, more of them where a busy
+ * machine spoils the first. */
 static void
 test_span_hook_off_costs_nothing (void)
 {
   g_autoptr (TnProgram) program = new_program ("lenet5", 32, 1, "graph");
   Rows rows = new_rows ("lenet5", 32, 8);
-  step (program, &rows, 0);
-  double best = INFINITY;
-  for (int i = 0; i < 30; i++)
+  TnSpanHook hook = { empty_begin, empty_end, NULL };
+  double cost = INFINITY, best[2] = { INFINITY, INFINITY };
+  for (int round = 0; round < 12 && !(fabs (cost) < 0.005); round++) /* far below 0 is noise too */
     {
-      gint64 begin = g_get_monotonic_time ();
-      step (program, &rows, i);
-      best = MIN (best, (double) (g_get_monotonic_time () - begin));
+      for (int i = 0; i < 120; i++)
+        {
+          tn_program_set_span_hook (program, i % 2 ? &hook : NULL);
+          gint64 begin = g_get_monotonic_time ();
+          for (int k = 0; k < 3; k++)
+            step (program, &rows, i);
+          best[i % 2] = MIN (best[i % 2], (double) (g_get_monotonic_time () - begin));
+        }
+      cost = best[1] / best[0] - 1;
     }
-  int counts[2] = { 0 };
-  const TnSpanHook *volatile off = NULL;
-  const int rounds = 1000000;
-  gint64 begin = g_get_monotonic_time ();
-  for (int i = 0; i < rounds; i++)
-    if (off != NULL)
-      off->begin (counts, NULL, i, 0, 0);
-  double branch_us = (double) (g_get_monotonic_time () - begin) / rounds;
-  /* Slices run each call of a region: 2 slices and 2 branches a call, at most. */
-  double cost = branch_us * 4 * tn_plan_n_calls (tn_program_plan (program, 32, NULL)) / best;
-  g_test_message ("a hook that is off costs %.4f %% of a step", cost * 100);
-  g_assert_cmpfloat (cost, <, 0.005);
+  tn_program_set_span_hook (program, NULL);
+  g_test_message ("a hook of empty functions costs %.3f %% of a step", cost * 100);
+  if (g_getenv ("TENON_SANITIZED") == NULL)
+    g_assert_cmpfloat (cost, <, 0.005);
   free_rows (&rows);
 }
 

@@ -112,6 +112,36 @@ test_gzip_is_told_by_content (void)
   remove_folder (folder);
 }
 
+/* zlib makes the data; what is put behind it is ours. Zeros are padding, as on tape; anything else is a fault. */
+static void
+test_what_follows_gzip_data (void)
+{
+  static const struct
+  {
+    const char *tail;
+    gsize n;
+    gboolean ok;
+  } tails[] = { { "", 0, TRUE }, { "\0\0\0\0\0", 5, TRUE }, { "x", 1, FALSE }, { "\0\0more", 6, FALSE }, { "\x1f\x8b\x08", 3, FALSE } };
+  g_autofree char *folder = temporary_folder ();
+  g_autofree char *path = g_build_filename (folder, "x", NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (tails); i++)
+    {
+      g_autofree char *bytes = NULL;
+      gsize n;
+      g_assert_true (write_gzip (path, small, sizeof small) && g_file_get_contents (path, &bytes, &n, NULL));
+      g_autoptr (GByteArray) joined = g_byte_array_new ();
+      g_byte_array_append (joined, (guint8 *) bytes, (guint) n);
+      g_byte_array_append (joined, (const guint8 *) tails[i].tail, (guint) tails[i].n);
+      write_bytes (path, joined->data, joined->len);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TnTensor) t = tn_idx_read (path, &error);
+      g_assert_true ((t != NULL) == tails[i].ok);
+      if (!tails[i].ok)
+        g_assert_error (error, TN_ERROR, TN_ERROR_FORMAT);
+    }
+  remove_folder (folder);
+}
+
 static void
 test_small_gzip_cannot_claim_much (void)
 {
@@ -221,6 +251,7 @@ main (int argc, char **argv)
   g_test_add_func ("/formats/idx/wrong-files-are-named", test_wrong_files_are_named);
   g_test_add_func ("/formats/idx/gzip-is-told-by-content", test_gzip_is_told_by_content);
   g_test_add_func ("/formats/idx/small-gzip-cannot-claim-much", test_small_gzip_cannot_claim_much);
+  g_test_add_func ("/formats/idx/what-follows-gzip-data-is-refused", test_what_follows_gzip_data);
   g_test_add_func ("/formats/idx/images-and-labels-find-each-other", test_partners);
   g_test_add_func ("/formats/idx/damage-never-crashes-nor-changes-sizes", test_damage);
   g_test_add_func ("/formats/idx/mnist-is-what-it-is-known-to-be", test_mnist);

@@ -167,14 +167,42 @@ read_damaged_npz (const char *path, gint64 flipped_byte, gpointer data, GError *
     return FALSE;
   for (const char *const *name = tn_npz_names (npz); *name; name++)
     {
+      TnDType dtype;
+      TnShape shape;
       g_autoptr (TnTensor) t = tn_npz_get (npz, *name, error);
+      g_assert_true (tn_npz_probe (npz, *name, &dtype, &shape, NULL) == (t != NULL));
       if (!t)
         return FALSE;
+      g_assert_true (tn_shape_equal (&shape, &t->shape) && dtype == t->dtype);
       /* The checksum covers header and data: what comes through is right. */
       for (int i = 0; i < tn_tensor_count (t); i++)
         g_assert_cmpfloat (tn_tensor_get (t, i), ==, tn_tensor_count (t) == 240 ? i % 7 : i % 3);
     }
   return TRUE;
+}
+
+/* The directory is made to say that the second array lies where the first does. */
+static void
+test_npz_overlap (void)
+{
+  g_autofree char *folder = temporary_folder ();
+  g_autofree char *path = g_build_filename (folder, "x.npz", NULL), *bytes = NULL;
+  g_autoptr (TnTensor) t = tn_tensor_new (TN_DTYPE_U8, TN_SHAPE (40), NULL);
+  memset (tn_tensor_data (t), 1, 40);
+  gsize n;
+  g_assert_true (tn_npz_write (path, (const char *[]){ "a", "b" }, (TnTensor *[]){ t, t }, 2, NULL));
+  g_assert_true (g_file_get_contents (path, &bytes, &n, NULL));
+  char *entry = bytes;
+  for (int i = 0; i < 2; i++)
+    entry = memmem (entry + 1, (size_t) (bytes + n - entry - 1), "PK\1\2", 4);
+  g_assert_nonnull (entry);
+  memset (entry + 46 + strlen ("b.npy") + 4 + 16, 0, 8); /* in its zip64 field: sizes, then the offset */
+  write_bytes (path, bytes, n);
+  g_autoptr (GError) error = NULL;
+  g_assert_null (tn_npz_open (path, &error));
+  g_assert_error (error, TN_ERROR, TN_ERROR_FORMAT);
+  g_assert_nonnull (strstr (error->message, "lies over"));
+  remove_folder (folder);
 }
 
 static void
@@ -204,6 +232,7 @@ main (int argc, char **argv)
   g_test_add_func ("/formats/npy/same-bytes-as-numpy", test_same_bytes_as_numpy);
   g_test_add_func ("/formats/npz/stored-deflated-streamed", test_npz_of_numpy);
   g_test_add_func ("/formats/npz/written-file-reads-back", test_npz_round_trip);
+  g_test_add_func ("/formats/npz/overlapping-members-are-refused", test_npz_overlap);
   g_test_add_func ("/formats/npy/damage-never-crashes", test_damage);
   return g_test_run ();
 }

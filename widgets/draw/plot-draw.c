@@ -86,7 +86,7 @@ void
 tn_plot_layout (TnPlot *self, TnCanvas *canvas, double width, double height)
 {
   char unit[TN_TICK_LABEL];
-  double top = self->options.show_title ? 36 : 18, bottom = self->events->len > 0 ? 40 : 24;
+  double top = fmax (self->options.show_title ? 36 : 18, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
   double right = self->options.show_legend ? LEGEND_WIDTH + 16 : 14;
   self->width = width;
   self->height = height;
@@ -250,7 +250,7 @@ add_curve (GArray *curves, TnPlot *self, const TnPlotLine *line, gboolean smooth
 static void
 add_line (GArray *curves, TnPlot *self, const TnPlotLine *line, const TnPalette *palette)
 {
-  gboolean smoothing = self->options.smoothing > 0;
+  gboolean smoothing = tn_plot_is_smoothed (self, line);
   TnStrip style = { .color = tn_plot_line_color (line, palette), .width = palette->line_width, .dash = line->dash };
   if (line->emphasis)
     style.width *= 1.6;
@@ -354,7 +354,7 @@ stroke_segment (TnPlot *self, TnCanvas *canvas, const Curve *curve, const TnSeen
   const TnSeries *series = curve->line->series;
   const double *values = tn_series_values (series, curve->smoothed);
   size_t end = MIN (seen->wide_end, tn_plot_n_ready (series, curve->smoothed));
-  gboolean main_curve = curve->smoothed == (self->options.smoothing > 0);
+  gboolean main_curve = curve->smoothed == tn_plot_is_smoothed (self, curve->line);
   gboolean marked = main_curve && !curve->line->ghost && (curve->n <= MAX_DOTTED || curve->line->emphasis);
   g_autoptr (GArray) points = g_array_new (FALSE, FALSE, sizeof (TnPoint));
   g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (TnPoint));
@@ -598,7 +598,7 @@ draw_heading (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   g_autofree char *badge = tn_plot_badge (self);
   if (self->options.show_title)
     tn_canvas_text (canvas, self->title, 12, 20, &title);
-  double width = 0, right = self->inner.x + self->inner.width, unit_width = 0;
+  double width = 0, right = fmin (self->inner.x + self->inner.width, self->width - self->options.corner - 4), unit_width = 0;
   TnTextStyle dim = { .size = 10, .color = palette->dim_text, .anchor = TN_ANCHOR_END };
   if (badge == NULL)
     return;

@@ -81,7 +81,6 @@ GArray *
 tn_plot_hits (const TnPlot *self, double x, double y)
 {
   GArray *hits = g_array_new (FALSE, TRUE, sizeof (TnPlotHit));
-  gboolean smoothing = self->options.smoothing > 0;
   for (guint i = 0; i < self->lines->len; i++)
     {
       const TnPlotLine *line = tn_plot_line (self, i);
@@ -90,7 +89,7 @@ tn_plot_hits (const TnPlot *self, double x, double y)
         continue;
       TnPlotHit hit = { .line = line, .row = row, .distance = INFINITY };
       hit.raw = tn_series_values (line->series, FALSE)[row];
-      hit.smoothed = smoothing && row < tn_series_n_smoothed (line->series) ? tn_series_values (line->series, TRUE)[row] : hit.raw;
+      hit.smoothed = tn_plot_is_smoothed (self, line) && row < tn_series_n_smoothed (line->series) ? tn_series_values (line->series, TRUE)[row] : hit.raw;
       hit.step = tn_series_steps (line->series)[row];
       hit.time_us = tn_series_times (line->series)[row];
       hit.x = tn_axis_pixel (&self->x, tn_plot_x_of (self, line->series, row));

@@ -71,6 +71,13 @@ gboolean tn_plot_seen_rows (const TnPlot *self, const TnSeries *series, size_t i
 /** Rows up to which a line's values are there: smoothed ones may lag. */
 size_t tn_plot_n_ready (const TnSeries *series, gboolean smoothed);
 
+/** Whether the line's main curve is the smoothed one. */
+static inline gboolean
+tn_plot_is_smoothed (const TnPlot *self, const TnPlotLine *line)
+{
+  return self->options.smoothing > 0 && !line->emphasis;
+}
+
 void tn_plot_update_x (TnPlot *self);
 void tn_plot_update_y (TnPlot *self);
 

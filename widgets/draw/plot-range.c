@@ -173,9 +173,9 @@ take_in_seen (const TnPlot *self, const TnSeries *series, gboolean smoothed, TnS
 }
 
 static gboolean
-shows_raw (const TnPlot *self)
+shows_raw (const TnPlot *self, const TnPlotLine *line)
 {
-  return self->options.smoothing == 0 || self->options.raw_behind;
+  return !tn_plot_is_smoothed (self, line) || (self->options.raw_behind && !line->ghost);
 }
 
 static void
@@ -290,9 +290,9 @@ tn_plot_update_y (TnPlot *self)
       const TnPlotLine *line = tn_plot_line (self, i);
       if (!tn_plot_line_is_shown (self, line))
         continue;
-      if (shows_raw (self))
+      if (shows_raw (self, line))
         take_in_seen (self, line->series, FALSE, &sum);
-      if (self->options.smoothing > 0)
+      if (tn_plot_is_smoothed (self, line))
         take_in_seen (self, line->series, TRUE, &sum);
     }
   self->y.log = self->options.y_log;

@@ -37,7 +37,7 @@ typedef struct
   TnMarker marker;
   gboolean hidden;
   gboolean ghost;    /* an earlier run, faint and behind all others */
-  gboolean emphasis; /* thick, with markers: validation */
+  gboolean emphasis; /* thick, with markers, never smoothed: validation */
   int band;          /* number of the band that shows it, else -1 */
 } TnPlotLine;
 
@@ -51,6 +51,7 @@ typedef struct
   gboolean raw_behind;       /* the raw line behind the smoothed one */
   gboolean y_locked;
   gboolean show_title, show_legend; /* drawn inside the picture: for files */
+  double corner;             /* pixels left free at the top right: a button of the window */
   gboolean localized;        /* the user's decimal point in labels */
   unsigned max_lines;        /* visible at once; 50 */
 } TnPlotOptions;

@@ -363,9 +363,7 @@ static gboolean
 match_max_pool_in_place (const TnNode *node, const TnCpuTarget *target)
 {
   TnLanesPool pool;
-  return all_f32 (node) && has_rows (node->inputs[0]) && pool_of (node, &node->inputs[0]->shape, &pool) && pool.kernel_h == 2 && pool.kernel_w == 2
-         && pool.stride_h == 2 && pool.stride_w == 2 && pool.pad_top == 0 && pool.pad_left == 0 && pool.out_height * 2 <= pool.height
-         && pool.out_width * 2 <= pool.width;
+  return all_f32 (node) && has_rows (node->inputs[0]) && pool_of (node, &node->inputs[0]->shape, &pool) && tn_lanes_pool_is_quarter (&pool);
 }
 
 static gboolean

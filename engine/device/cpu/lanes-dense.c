@@ -4,6 +4,14 @@
 /* Rows of weights that are kept in L2 while groups pass: a panel of TN_LANES_CHAIN columns is 96 KiB. */
 #define PANEL 96
 
+/* Taps of a stretch: so many sums go through memory as must, and no stretch is a mere rest. */
+static int
+stretch_of (int n)
+{
+  int stretches = (n + TN_LANES_CHAIN - 1) / TN_LANES_CHAIN;
+  return (n + stretches - 1) / stretches;
+}
+
 /** Outputs [r0, r1) x groups [g0, g1) over one stretch of taps: @proto points at output 0 of group 0. */
 static void
 dense_blocks (const TnLanesCall *proto, int r0, int r1, int g0, int g1, ptrdiff_t x_group_step, ptrdiff_t y_group_step)
@@ -47,9 +55,9 @@ ISA (tn_lanes_dense_forward) (const TnLanesDense *dense, const float *x, const f
                               float *y, int r0, int r1, int g0, int g1)
 {
   ptrdiff_t x_step = (ptrdiff_t) dense->n_in * 16, y_step = (ptrdiff_t) dense->n_out * 16;
-  for (int i = 0, n; i < dense->n_in; i += n)
+  for (int i = 0, n, most = stretch_of (dense->n_in); i < dense->n_in; i += n)
     {
-      n = MIN (dense->n_in - i, TN_LANES_CHAIN);
+      n = MIN (dense->n_in - i, most);
       gboolean last = i + n == dense->n_in;
       TnLanesCall call = { .w = w + i, .x = x + (ptrdiff_t) i * 16, .y = y, .w_output_step = dense->n_in,
                            .y_output_step = 16, .taps = dense->forward, .n_taps = n, .resume = i > 0,
@@ -63,15 +71,22 @@ ISA (tn_lanes_dense_forward) (const TnLanesDense *dense, const float *x, const f
     }
 }
 
-/** Columns of @n_rows rows of @w side by side, 8 floats a row of which @n matter; @whole: 8 may be read everywhere. */
+/* Blocks of inputs that are packed together, and the distance of two: a line more than their size, or all would fall on
+ * the same cache sets. */
+#define PACKED_BLOCKS 8
+#define PACKED_STEP (TN_LANES_CHAIN * 8 + 16)
+
+/** Columns of @n_rows rows of @w, one block after the other, 8 floats a row of which the block's own matter. @n_floats: how
+ * many may be read from a row of @w on. */
 static void
-pack_columns (const float *w, ptrdiff_t row_step, int n_rows, int n, gboolean whole, float *out)
+pack_columns (const float *w, ptrdiff_t row_step, int n_rows, const int *rows, int n_blocks, int n_floats, float *out)
 {
   for (int o = 0; o < n_rows; o++, w += row_step, out += 8)
-    if (whole)
-      memcpy (out, w, 8 * sizeof *out);
-    else
-      memcpy (out, w, n * sizeof *out);
+    for (int b = 0, at = 0; b < n_blocks; at += rows[b++])
+      if (at + 8 <= n_floats)
+        memcpy (out + b * PACKED_STEP, w + at, 8 * sizeof *out);
+      else
+        memcpy (out + b * PACKED_STEP, w + at, rows[b] * sizeof *out);
 }
 
 void
@@ -79,22 +94,30 @@ ISA (tn_lanes_dense_backward_data) (const TnLanesDense *dense, const float *dy, 
                                     float *dx, int r0, int r1, int g0, int g1)
 {
   const TnLanesBlocks *blocks = &ISA (tn_lanes_blocks);
-  float packed[TN_LANES_CHAIN * 8];
+  float packed[PACKED_BLOCKS * PACKED_STEP] __attribute__ ((aligned (64)));
   ptrdiff_t dy_step = (ptrdiff_t) dense->n_out * 16, dx_step = (ptrdiff_t) dense->n_in * 16;
-  for (int o = 0, n; o < dense->n_out; o += n)
+  for (int o = 0, n, most = stretch_of (dense->n_out); o < dense->n_out; o += n)
     {
-      n = MIN (dense->n_out - o, TN_LANES_CHAIN);
+      n = MIN (dense->n_out - o, most);
       gboolean last = o + n == dense->n_out;
-      for (int r = r0, rows; r < r1; r += rows)
+      for (int r = r0, end; r < r1; r = end)
         {
-          rows = blocks->cover[MIN (r1 - r, TN_LANES_COVER)];
           const float *columns = w + (ptrdiff_t) o * dense->n_in + r;
+          TnLanesCall calls[PACKED_BLOCKS];
+          int rows[PACKED_BLOCKS], n_blocks = 0;
+          for (end = r; end < r1 && n_blocks < PACKED_BLOCKS; end += rows[n_blocks++])
+            {
+              rows[n_blocks] = blocks->cover[MIN (r1 - end, TN_LANES_COVER)];
+              calls[n_blocks] = (TnLanesCall){ .w = dense->pack ? packed + n_blocks * PACKED_STEP : columns + (end - r),
+                                               .x = dy + (ptrdiff_t) o * 16, .y = dx + end * 16, .w_output_step = 1,
+                                               .y_output_step = 16, .taps = dense->backward, .n_taps = n, .resume = o > 0,
+                                               .mask = last && relu_y ? relu_y + end * 16 : NULL };
+            }
           if (dense->pack)
-            pack_columns (columns, dense->n_in, n, rows, r + 8 <= dense->n_in, packed);
-          TnLanesCall call = { .w = dense->pack ? packed : columns, .x = dy + (ptrdiff_t) o * 16, .y = dx + r * 16,
-                               .w_output_step = 1, .y_output_step = 16, .taps = dense->backward, .n_taps = n, .resume = o > 0,
-                               .mask = last && relu_y ? relu_y + r * 16 : NULL };
-          dense_blocks (&call, 0, rows, g0, g1, dy_step, dx_step);
+            pack_columns (columns, dense->n_in, n, rows, n_blocks, dense->n_in - r, packed);
+          for (int g = g0; g < g1; g += groups_at_once ())
+            for (int b = 0; b < n_blocks; b++)
+              dense_blocks (&calls[b], 0, rows[b], g, MIN (g1, g + groups_at_once ()), dy_step, dx_step);
         }
     }
 }
@@ -128,9 +151,9 @@ grad_rows (const TnLanesDense *dense, const float *xt, const float *dy, gboolean
   ptrdiff_t panel = (ptrdiff_t) dense->n_groups * 256;
   int whole = dense->n_in / 16, rest = dense->n_in % 16;
   float edge[TN_LANES_MAX_OUTPUTS * 16] __attribute__ ((aligned (64)));
-  for (int i = 0, n; i < dense->n_images; i += n)
+  for (int i = 0, n, most = stretch_of (dense->n_images); i < dense->n_images; i += n)
     {
-      n = MIN (dense->n_images - i, TN_LANES_CHAIN);
+      n = MIN (dense->n_images - i, most);
       TnLanesCall call = { .w = dy + r * 16, .x = xt, .y = dw + (ptrdiff_t) r * dense->n_in, .w_output_step = 16,
                            .x_position_step = panel, .y_output_step = dense->n_in, .y_position_step = 16,
                            .taps = dense->images + i, .n_taps = n, .resume = accumulate || i > 0 };

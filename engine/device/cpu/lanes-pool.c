@@ -14,14 +14,6 @@ window_at (const TnLanesPool *p, int row, int column)
   return (Window){ MAX (y, 0), MIN (y + p->kernel_h, p->height), MAX (x, 0), MIN (x + p->kernel_w, p->width) };
 }
 
-/** 2 x 2 with stride 2: each window alone, each element in one window at most. */
-static gboolean
-is_quarter (const TnLanesPool *p)
-{
-  return p->kernel_h == 2 && p->kernel_w == 2 && p->stride_h == 2 && p->stride_w == 2 && p->pad_top == 0
-         && p->pad_left == 0 && p->out_height * 2 <= p->height && p->out_width * 2 <= p->width;
-}
-
 /** Rows and columns that no 2 x 2 window meets get no gradient. */
 static void
 clear_rest (const TnLanesPool *p, float *dx)
@@ -53,7 +45,7 @@ void
 ISA (tn_lanes_max_pool_forward) (const TnLanesPool *p, const float *x, float *y, int g0, int g1)
 {
   ptrdiff_t plane = (ptrdiff_t) p->height * p->width * 16, out_plane = (ptrdiff_t) p->out_height * p->out_width * 16;
-  gboolean quarter = is_quarter (p);
+  gboolean quarter = tn_lanes_pool_is_quarter (p);
   for (ptrdiff_t i = (ptrdiff_t) g0 * p->channels; i < (ptrdiff_t) g1 * p->channels; i++)
     {
       const float *in = x + i * plane;
@@ -112,7 +104,7 @@ ISA (tn_lanes_max_pool_backward) (const TnLanesPool *p, const float *x, const fl
                                   float *dx, int g0, int g1)
 {
   ptrdiff_t plane = (ptrdiff_t) p->height * p->width * 16, out_plane = (ptrdiff_t) p->out_height * p->out_width * 16;
-  gboolean quarter = is_quarter (p);
+  gboolean quarter = tn_lanes_pool_is_quarter (p);
   for (ptrdiff_t i = (ptrdiff_t) g0 * p->channels; i < (ptrdiff_t) g1 * p->channels; i++)
     {
       const float *in = x + i * plane, *out = y + i * out_plane, *dout = dy + i * out_plane;
@@ -181,7 +173,7 @@ void
 ISA (tn_lanes_avg_pool_backward) (const TnLanesPool *p, const float *dy, float *dx, int g0, int g1)
 {
   ptrdiff_t plane = (ptrdiff_t) p->height * p->width * 16, out_plane = (ptrdiff_t) p->out_height * p->out_width * 16;
-  gboolean quarter = is_quarter (p);
+  gboolean quarter = tn_lanes_pool_is_quarter (p);
   for (ptrdiff_t i = (ptrdiff_t) g0 * p->channels; i < (ptrdiff_t) g1 * p->channels; i++)
     {
       const float *dout = dy + i * out_plane;

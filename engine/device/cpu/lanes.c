@@ -478,3 +478,10 @@ tn_lanes_pool_check (const TnLanesPool *p, GError **error)
                p->height, p->width, p->kernel_h, p->kernel_w, p->out_height, p->out_width);
   return FALSE;
 }
+
+gboolean
+tn_lanes_pool_is_quarter (const TnLanesPool *p)
+{
+  return p->kernel_h == 2 && p->kernel_w == 2 && p->stride_h == 2 && p->stride_w == 2 && p->pad_top == 0 && p->pad_left == 0
+         && p->out_height * 2 <= p->height && p->out_width * 2 <= p->width;
+}

@@ -103,6 +103,8 @@ int tn_lanes_dense_panels (const TnLanesDense *self);
 
 /** Errors: %TN_ERROR_SHAPE if sizes are below 1, pads negative, or some window would lie wholly outside the image. */
 gboolean tn_lanes_pool_check (const TnLanesPool *pool, GError **error);
+/** Windows of 2 x 2 with stride 2: each alone, each element in one window at most. The gradient may then take the place of x. */
+gboolean tn_lanes_pool_is_quarter (const TnLanesPool *pool);
 
 struct _TnLanesKernels
 {

@@ -25,6 +25,13 @@ ready_wave (const TnPlan *plan, int buffer)
   return step->wave + 1 + (made->sums && tn_plan_n_chunks (step->rows) > 1 ? 1 : 0);
 }
 
+int
+tn_plan_output_wave (const TnPlan *self, int i)
+{
+  const TnValue *value = tn_graph_output (self->graph, i).value;
+  return ready_wave (self, self->buffer_of[(self->first[value->node->id] + value->index) * TN_LAYOUT_COUNT + TN_LAYOUT_ROW]);
+}
+
 /* An effect may run only when everything before it that reads the same parameter has run in an earlier wave. */
 static gboolean
 readers_done (const TnPlan *plan, int id, int wave)

@@ -66,5 +66,7 @@ struct _TnPlanRun
 
 /** Runs the waves [@from, @to). Errors come from operators that check values (an index out of range). */
 gboolean tn_plan_run (const TnPlan *self, const TnPlanRun *run, int from, int to, GError **error);
+/** The first wave at which graph output @i is complete. */
+int tn_plan_output_wave (const TnPlan *self, int i);
 /** Where graph output @i lies in the run's memory after its wave, row-major. */
 const void *tn_plan_output (const TnPlan *self, const TnPlanRun *run, int i);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "page.h"
+
+/* TnPageTrain: settings on the left, the live view on the right, console, events, checkpoints and ranks below. */
+#define TN_TYPE_PAGE_TRAIN (tn_page_train_get_type ())
+G_DECLARE_FINAL_TYPE (TnPageTrain, tn_page_train, TN, PAGE_TRAIN, TnPage)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page.h"
+
+#include <glib/gi18n.h>
+
+#include "page-train.h"
+
+/* The destinations, in the order of the sidebar. A new page is one row here and its own file. */
+const TnPageInfo tn_pages[] = {
+  { "train", N_("Train"), "tn-train-symbolic", TN_PAGE_BUILD, tn_page_train_get_type,
+    N_("Here the network learns. Press Train: the curves grow while the weights change, and the settings on the left say how. Change one, "
+       "press Train again, and the new curve is drawn over the old one.") },
+  { NULL },
+};
+
+const TnPageInfo *
+tn_page_info_find (const char *id)
+{
+  for (const TnPageInfo *info = tn_pages; info->id != NULL; info++)
+    if (g_strcmp0 (info->id, id) == 0)
+      return info;
+  return NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "comm/comm.h"
+#include "train/program.h"
+
+/* TnRanks: the other ranks of a program that trains data-parallel.
+ *
+ * Rank 0 is the program that the trainer drives. Each further rank has a program of its own, in a thread of this process or,
+ * where the process was started by mpirun, in a process; it waits for orders (one broadcast each) and takes its rows of every
+ * batch. Before the update all ranks have the same gradients, running statistics and loss, so that their states stay equal to
+ * the bit: one checkpoint serves all.
+ *
+ *   rows      the batch is cut into blocks [b n / S, (b + 1) n / S); S is parallel.same_bits, else the number of ranks; a rank
+ *             has S / ranks blocks that follow each other. A block's gradients, loss and running statistics are weighted with
+ *             its share of the rows and added in one balanced tree by block number (comm/reduce.h goes on with that tree
+ *             where a rank ends), so the bits depend on S and not on the number of ranks.
+ *   buckets   with one block a rank, gradients are brought together in buckets in the order in which the plan makes them,
+ *             each as soon as its last gradient is there (reducer.h).
+ *   norms     batch norm uses the statistics of its block; the running ones are the blocks' mean.
+ *
+ * An error on any rank stops all; the error that the caller gets names the rank. */
+typedef struct _TnRanks TnRanks;
+
+/* How settings share the work out. */
+typedef struct
+{
+  int n_ranks, n_threads; /* n_threads: of these in this process */
+  int n_blocks;           /* S; 1: nothing is shared */
+  int rank;               /* of this process; 0 where ranks are threads */
+} TnRanksCut;
+
+/** Reads parallel.* and the process' place among its peers. Errors name the setting to change: a batch that does not divide, a
+ * number of ranks that does not divide parallel.same_bits. */
+gboolean tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error);
+/** What the program of one rank is made from: its batch, its threads. */
+TnSettings *tn_ranks_own_settings (const TnSettings *settings, const TnRanksCut *cut, GError **error);
+
+/** Makes the replicas and starts their threads; brings every rank to @program's state. @program must live longer. */
+TnRanks *tn_ranks_new (TnProgram *program, const TnSettings *settings, const TnRanksCut *cut, GError **error);
+/** Ends the other ranks' work. */
+void tn_ranks_free (TnRanks *self);
+
+gboolean tn_ranks_prepare (TnRanks *self, int64_t batch, GError **error);
+gboolean tn_ranks_forward_backward (TnRanks *self, const TnProgramBatch *batch, int64_t step, TnStepResult *result, GError **error);
+gboolean tn_ranks_update (TnRanks *self, double lr, int64_t step, GError **error);
+gboolean tn_ranks_evaluate (TnRanks *self, const TnProgramBatch *batch, TnEvalResult *result, GError **error);
+gboolean tn_ranks_share_state (TnRanks *self, GError **error);
+int tn_ranks_n (const TnRanks *self);
+
+/** In a process that is not rank 0: does what rank 0 orders until it ends (TRUE) or fails. @beat is called before every order. */
+gboolean tn_ranks_serve (TnRanks *self, void (*beat) (gpointer data), gpointer data, GError **error);
+
+/** The process' end of its peers under mpirun, set once at start (borrowed); NULL: ranks are threads. */
+void tn_ranks_set_process (TnComm *comm);
+TnComm *tn_ranks_process (void);
+
+/* What rank 0's last step did when; monotonic ns. */
+typedef struct
+{
+  int n_buckets;
+  const TnCommSpan *buckets; /* in the order of their start */
+  gint64 begun_ns, backward_ended_ns, ended_ns;
+} TnRanksTimes;
+
+void tn_ranks_times (const TnRanks *self, TnRanksTimes *times);
+/** For tests: all ranks of this process work through @table from now on; its rows may call those of the one before, which is
+ * returned. */
+const TnCommTable *tn_ranks_set_table (TnRanks *self, const TnCommTable *table);
