@@ -192,8 +192,8 @@ tn_command_plan (int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "ranks", 'n', 0, G_OPTION_ARG_INT64, &options.ranks, N_ ("How many ranks (default: parallel.ranks, or what the mesh makes)"), "N" },
-    { "mesh", 'm', 0, G_OPTION_ARG_STRING, &options.mesh, N_ ("The ranks as named axes, such as dp=4,tp=2; one size may be ?"), "AXES" },
+    { "ranks", 'n', 0, G_OPTION_ARG_INT64, &options.ranks, N_ ("How many ranks (default: the mesh, parallel.ranks)"), "N" },
+    { "mesh", 'm', 0, G_OPTION_ARG_STRING, &options.mesh, N_ ("Named axes: dp=4,tp=2; one size may be ?"), "AXES" },
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.set, N_ ("A setting of the project, such as train.batch"), "NAME=VALUE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, N_ ("One JSON object a line"), NULL },
     { 0 },
