@@ -120,6 +120,26 @@ round_to (size_t value, size_t grain)
   return grain > 1 ? (value + grain / 2) / grain * grain : value;
 }
 
+/* Where the rows of a column end. Among many rows only every 64th is looked at: half of that is nothing beside the block. */
+static size_t
+boundary (const Reducer *self, size_t row, size_t guess, size_t grain, double right)
+{
+  const TnSeenRows *seen = self->seen;
+  const TnPlot *plot = self->plot;
+  int64_t key = tn_series_key (self->series, plot->options.x, plot->origin, right);
+  if (grain < TN_SERIES_SPARSE)
+    {
+      size_t next = tn_series_find (tn_series_keys (self->series, plot->options.x), row, seen->end, guess, key);
+      return CLAMP (round_to (next, grain), row, seen->end);
+    }
+  size_t begin = (row + TN_SERIES_SPARSE - 1) / TN_SERIES_SPARSE, end = (seen->end - 1) / TN_SERIES_SPARSE + 1;
+  if (begin >= end)
+    return seen->end;
+  size_t found = tn_series_find (tn_series_sparse_keys (self->series, plot->options.x), begin, end, guess / TN_SERIES_SPARSE, key);
+  size_t next = found * TN_SERIES_SPARSE;
+  return CLAMP (round_to (next - MIN (next, TN_SERIES_SPARSE / 2), grain), row, seen->end);
+}
+
 void
 tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, const TnSeenRows *seen, double scale, const TnStrip *style)
 {
@@ -128,7 +148,6 @@ tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, cons
   Reducer reducer = { self, series, tn_series_values (series, smoothed), tn_series_pyramid (series, smoothed), seen, end, to_pixel_new (self, scale) };
   if (width < 1 || seen->wide_begin >= end)
     return;
-  const int64_t *keys = tn_series_keys (series, self->options.x);
   TnAxis x = self->x;
   x.from = 0;
   x.to = width;
@@ -154,11 +173,7 @@ tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, cons
       double right = tn_axis_value (&x, first + i + 1);
       TnColumn column = { G_MAXFLOAT, -G_MAXFLOAT };
       size_t guess = x.log ? row + (size_t) rows : seen->begin + (size_t) (rows * (i + 1) + 0.5);
-      size_t next = tn_series_find (keys, row, seen->end, guess, tn_series_key (series, self->options.x, self->origin, right));
-      if (i == strip.n - 1)
-        next = seen->end;
-      else if (grain > 1)
-        next = CLAMP (round_to (next, grain), row, seen->end);
+      size_t next = i == strip.n - 1 ? seen->end : boundary (&reducer, row, guess, grain, right);
       float y;
       if (row < next)
         stretch_rows (&reducer, &column, row, next);
