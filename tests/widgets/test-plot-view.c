@@ -212,7 +212,8 @@ test_model_union (void)
     {
       g_autoptr (TnPlot) plot = tn_plot_new ("x");
       g_autoptr (GArray) want = g_array_new (FALSE, FALSE, sizeof (int64_t));
-      g_autoptr (TnSeries) lines[] = { tn_series_new ("a"), tn_series_new ("b"), tn_series_new ("c") };
+      g_autoptr (TnSeries) one = tn_series_new ("a"), two = tn_series_new ("b"), three = tn_series_new ("c");
+      TnSeries *lines[] = { one, two, three };
       for (int l = 0; l < 3; l++)
         tn_plot_add (plot, lines[l], "line", NULL);
       g_autoptr (TnPlotTableModel) model = tn_plot_table_model_new (plot);
