@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "train/answers.h"
 
 #define PARAMETER_NORM_EVERY 50
 #define MAX_CONSECUTIVE_BAD 10
@@ -458,6 +459,18 @@ look_for_end (TnTraining *self, double score, double accuracy)
   pthread_mutex_unlock (&self->trainer->mutex);
 }
 
+/* A run does not end for want of it. */
+static void
+write_validation (TnTraining *self, TnValidation *found, double loss, double accuracy)
+{
+  g_autoptr (GError) error = NULL;
+  found->step = self->at.step;
+  found->loss = loss;
+  found->accuracy = accuracy;
+  if (!tn_validation_write (found, tn_run_folder_path (self->folder), &error))
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, "%s", error->message);
+}
+
 gboolean
 tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError **error)
 {
@@ -466,12 +479,17 @@ tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError
   gint64 begun = tn_training_now_ns ();
   tn_loader_seek (self->eval_loader, 0, 0);
   GError *failure = NULL;
+  gint64 width = tn_program_n_outputs (self->program);
+  g_autoptr (TnValidation) found = self->input->dataset->labels != NULL ? tn_validation_new (self->input->dataset) : NULL;
+  g_autofree float *logits = found != NULL ? g_new (float, (gsize) width * (gsize) self->input->options.batch_size) : NULL;
   for (TnBatch *batch; (batch = tn_loader_next (self->eval_loader, &failure)) != NULL;)
     {
       TnProgramBatch rows = program_batch (batch);
       TnEvalResult part;
       has_labels = batch->labels != NULL;
-      gboolean ok = tn_program_evaluate (self->program, &rows, &part, NULL, error);
+      gboolean ok = tn_program_evaluate (self->program, &rows, &part, logits, error);
+      if (ok && found != NULL)
+        tn_validation_add (found, logits, width, batch->ids, batch->labels, batch->n);
       tn_loader_release (self->eval_loader, batch);
       if (!ok || (atomic_load (&self->trainer->commands) & TN_COMMAND_STOP_NOW))
         return FALSE;
@@ -496,6 +514,8 @@ tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError
       keep_best (self, has_labels ? accuracy : -loss);
       look_for_end (self, has_labels ? accuracy : -loss, has_labels ? accuracy : NAN);
     }
+  if (found != NULL)
+    write_validation (self, found, loss, accuracy);
   self->evaluated = TRUE;
   self->window_ns += now - begun; /* is no training time */
   tn_pace_add (&self->pace, TN_PACE_VALIDATION, (double) (now - begun) / 1e9);
