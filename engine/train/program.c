@@ -212,7 +212,7 @@ check_memory (TnProgram *self, TnSettings *settings, int64_t rows, GError **erro
     return TRUE;
   int64_t fits = find_fitting_batch (self, f, rows, limit);
   g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" G_GINT64_FORMAT " would fit"), fits)
-                                      : g_strdup (_ ("no batch fits"));
+                                      : g_strdup (_ ("no train.batch fits, not even 1"));
   g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" G_GINT64_FORMAT " needs %.1f MB, %.1f MB are allowed: %s."), rows,
                (double) f->total / 1e6, (double) limit / 1e6, advice);
   return FALSE;
