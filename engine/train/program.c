@@ -283,11 +283,7 @@ start (TnProgram *self, TnSettings *settings, GError **error)
 }
 
 static TnProgram *
-<<<<<<< HEAD
 program_new (void)
-=======
-new_program (TnModel *model, TnSettings *settings, GError **error)
->>>>>>> 73d4b57 (Check a project without training, work through a queue of runs, note answers at checkpoints and what the last validation found)
 {
   TnProgram *self = g_new0 (TnProgram, 1);
   self->state = g_array_new (FALSE, TRUE, sizeof (TnStateEntry));
@@ -324,8 +320,9 @@ tn_program_new_replica (TnProgram *origin, GError **error)
   return g_steal_pointer (&self);
 }
 
+/* Not compiled yet. */
 static TnProgram *
-new_with (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
+new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->n_replicas = n_replicas;
@@ -338,25 +335,32 @@ new_with (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
   return g_steal_pointer (&self);
 }
 
-TnProgram *
-tn_program_new (TnModel *model, TnSettings *settings, GError **error)
+static TnProgram *
+new_with (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
 {
-  g_autoptr (TnProgram) self = new_program (model, settings, error);
+  g_autoptr (TnProgram) self = new_uncompiled (model, settings, n_replicas, error);
   return self != NULL && start (self, settings, error) ? g_steal_pointer (&self) : NULL;
 }
 
 gboolean
 tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgramMeasure *out, GError **error)
 {
-  g_autoptr (TnProgram) self = new_program (model, settings, error);
-  int64_t rows = tn_settings_get_int (settings, "train.batch");
-  TnCompiled *compiled = self != NULL && start_target (self, settings, error) ? compile (self, rows, TRUE, error) : NULL;
+  TnRanksCut cut;
+  if (!tn_ranks_cut (settings, &cut, error))
+    return FALSE;
+  g_autoptr (TnSettings) own = cut.n_blocks > 1 ? tn_ranks_own_settings (settings, &cut, error) : tn_settings_copy (settings);
+  g_autoptr (TnProgram) self = own != NULL ? new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, error) : NULL;
+  TnCompiled *compiled = NULL;
+  int64_t rows = own != NULL ? tn_settings_get_int (own, "train.batch") : 0;
+  if (self != NULL && start_target (self, own, error))
+    compiled = compile (self, rows, TRUE, error);
   if (compiled == NULL)
     return FALSE;
   *out = (TnProgramMeasure){ .allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb")) };
   forecast_memory (self, compiled, &out->forecast);
   size_t room = out->allowed > beside ? out->allowed - beside : 0;
   out->largest_batch = out->forecast.total <= room ? rows : find_fitting_batch (self, &out->forecast, rows, room);
+  out->largest_batch *= MAX (cut.n_blocks, 1);
   free_compiled (compiled);
   return TRUE;
 }

@@ -132,6 +132,8 @@ TnGraph *tn_program_graph (TnProgram *self, int64_t batch, gboolean optimized, G
 gboolean tn_program_save_graphs (TnProgram *self, int64_t batch, const char *folder, GError **error);
 /** The plan of a training step (borrowed), and a hook around each of its calls (NULL: off; see plan.h). */
 TnPlan *tn_program_plan (TnProgram *self, int64_t batch, GError **error);
+/** The plan that this rank runs at a full batch (borrowed): of train.batch, or of one of the blocks that ranks cut it into. */
+TnPlan *tn_program_step_plan (const TnProgram *self);
 void tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook);
 /** "isa=avx2 onednn=2.7.3": what bits depend on, for run.json. */
 char *tn_program_build_facts (const TnProgram *self);

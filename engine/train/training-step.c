@@ -304,23 +304,19 @@ leave_out (TnTraining *self, const TnBatch *batch, gint64 now)
 }
 
 /* One relaxed load a step where nobody asks. */
-static gboolean
-set_times (TnTraining *self, GError **error)
+static void
+set_times (TnTraining *self)
 {
   gboolean wanted = atomic_load_explicit (&self->trainer->n_watchers, memory_order_relaxed) > 0;
   if (G_LIKELY (wanted == (self->times != NULL)))
-    return TRUE;
+    return;
   tn_program_set_span_hook (self->program, NULL);
   g_clear_pointer (&self->times, tn_node_times_free);
   if (!wanted)
-    return TRUE;
-  TnPlan *plan = tn_program_plan (self->program, self->input->options.batch_size, error);
-  if (plan == NULL)
-    return FALSE;
-  self->times = tn_node_times_new (plan, tn_program_n_threads (self->program));
+    return;
+  self->times = tn_node_times_new (tn_program_step_plan (self->program), tn_program_n_threads (self->program));
   tn_program_set_span_hook (self->program, tn_node_times_hook (self->times));
   tn_trainer_set_node_table (self->trainer, tn_node_times_table (self->times));
-  return TRUE;
 }
 
 static void
@@ -345,8 +341,7 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
       leave_out (self, batch, t1);
       return TRUE;
     }
-  if (!set_times (self, error))
-    return FALSE;
+  set_times (self);
   self->at.learning_rate = tn_rate_at (self->rate, self->at.step);
   if (self->statistics != NULL)
     copy_statistics (self, FALSE);
