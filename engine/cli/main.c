@@ -13,6 +13,7 @@
 static const TnCommand commands[] = {
   { "new", "DIR [--preset NAME]", N_ ("Make a project: a model, data and settings in a folder"),
     "tenon-cli new digits --preset lenet5 --data drawn-digits", tn_command_new },
+  { "check", "DIR", N_ ("Say what would go wrong in a run, without training"), "tenon-cli check digits --set train.batch=4096", tn_command_check },
   { "train", "DIR | DIR/runs/NAME", N_ ("Begin a run in a project, or one that is queued"),
     "tenon-cli train digits --set train.epochs=3 --set train.batch=64", tn_command_train },
   { "sample", "[DIR]", N_ ("Train LeNet-5 on built-in digits, to see that all works"), "tenon-cli sample", tn_command_sample },
@@ -20,6 +21,8 @@ static const TnCommand commands[] = {
     "tenon-cli resume digits/runs/2026-11-30-lenet5-01 --set train.epochs=5", tn_command_resume },
   { "runs", "DIR", N_ ("List the runs of a project; remove, restore and rename them"),
     "tenon-cli runs digits --remove 2026-11-30-lenet5-01", tn_command_runs },
+  { "queue", "WORD DIR [RUN]", N_ ("Runs that wait for each other: run, list, add, move, remove"),
+    "tenon-cli queue add digits --set optimizer.lr=0.02 && tenon-cli queue run digits", tn_command_queue },
   { "show", "RUN", N_ ("Say what stands in a run folder"), "tenon-cli show digits/runs/2026-11-30-lenet5-01", tn_command_show },
   { "attach", "RUN COMMAND", N_ ("Watch or steer a run: watch, pause, resume, park, stop, set ..."),
     "tenon-cli attach digits/runs/2026-11-30-lenet5-01 set optimizer.lr=0.001\n\nCommands: watch, pause, resume, park, stop, stop-now, checkpoint, extend N,\nset NAME=VALUE", tn_command_attach },
@@ -60,7 +63,7 @@ print_help (FILE *out)
   fprintf (out, _ ("Usage: tenon-cli COMMAND [OPTION...]\n\nCommands:\n"));
   for (const TnCommand *command = commands; command->name != NULL; command++)
     fprintf (out, "  %-14s %s\n", command->name, _ (command->summary));
-  fprintf (out, _ ("\nRUN is a folder like DIR/runs/2026-11-30-lenet5-01.\n'tenon-cli COMMAND --help' tells more of a command.\n"));
+  fprintf (out, _ ("\nRUN is DIR/runs/NAME; 'tenon-cli COMMAND --help' tells more of a command.\n"));
 }
 
 static int
