@@ -194,10 +194,10 @@ tn_command_plan (int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "ranks", 'n', 0, G_OPTION_ARG_INT64, &options.ranks, N_ ("How many ranks (default: parallel.ranks, or what the mesh makes)"), "N" },
-    { "mesh", 'm', 0, G_OPTION_ARG_STRING, &options.mesh, N_ ("The ranks as named axes, such as dp=4,tp=2; one size may be ?"), "AXES" },
+    { "ranks", 'n', 0, G_OPTION_ARG_INT64, &options.ranks, N_ ("How many ranks"), "N" },
+    { "mesh", 'm', 0, G_OPTION_ARG_STRING, &options.mesh, N_ ("Named axes, such as dp=4,tp=2"), "AXES" },
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.set, N_ ("A setting of the project, such as train.batch"), "NAME=VALUE" },
-    { "save", 0, 0, G_OPTION_ARG_FILENAME, &options.save, N_ ("Writes MindSpore's strategy file of it; .json for JSON, else protobuf"), "FILE" },
+    { "save", 0, 0, G_OPTION_ARG_FILENAME, &options.save, N_ ("Write MindSpore's strategy file of it"), "FILE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, N_ ("One JSON object a line"), NULL },
     { 0 },
   };

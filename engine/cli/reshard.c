@@ -43,7 +43,7 @@ tn_command_reshard (int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "strategy", 's', 0, G_OPTION_ARG_FILENAME, &options.strategy, N_ ("The strategy file to cut by (see plan --save); without it nothing is cut"), "FILE" },
+    { "strategy", 's', 0, G_OPTION_ARG_FILENAME, &options.strategy, N_ ("The strategy file to cut by"), "FILE" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, N_ ("The folder of the new checkpoint"), "DIR" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, N_ ("One JSON object a line"), NULL },
     { 0 },

@@ -160,7 +160,7 @@ tn_command_strategy (int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, N_ ("Where the merged file goes; .json for JSON, else protobuf"), "FILE" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, N_ ("Where the merged file goes"), "FILE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, N_ ("One JSON object a line"), NULL },
     { 0 },
   };
