@@ -95,6 +95,8 @@ int tn_command_layout (int argc, char **argv);
 int tn_command_new (int argc, char **argv);
 int tn_command_options (int argc, char **argv);
 int tn_command_plan (int argc, char **argv);
+int tn_command_strategy (int argc, char **argv);
+int tn_command_reshard (int argc, char **argv);
 int tn_command_predict (int argc, char **argv);
 int tn_command_render (int argc, char **argv);
 int tn_command_queue (int argc, char **argv);

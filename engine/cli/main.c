@@ -37,6 +37,10 @@ static const TnCommand commands[] = {
     "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss -o loss.svg", tn_command_render },
   { "plan", "DIR", N_ ("Say what each of many ranks would hold and send"),
     "tenon-cli plan digits --ranks 8 --mesh dp=4,tp=2", tn_command_plan },
+  { "strategy", "show|merge|diff FILES", N_ ("Show, merge or compare MindSpore strategy files"),
+    "tenon-cli strategy show strategy_r0.ckpt", tn_command_strategy },
+  { "reshard", "CHECKPOINT", N_ ("Make a checkpoint for other ranks and another strategy"),
+    "tenon-cli reshard run/checkpoints/step-00000100 --strategy new.ckpt -o out", tn_command_reshard },
   { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
   { "layout", "[--seconds N]", N_ ("Place boxes by Graphviz, for graph and the window"), "tenon-cli layout --seconds 5", tn_command_layout },
   { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
@@ -44,7 +48,7 @@ static const TnCommand commands[] = {
   { "doctor", "", N_ ("Look at this machine: processor, peaks, libraries, gaps"), "tenon-cli doctor", tn_command_doctor },
   { "verify-resume", "DIR | RUN", N_ ("Prove that a stopped and resumed run equals an undisturbed one"),
     "tenon-cli verify-resume digits --steps 100", tn_command_verify_resume },
-  { "bench", "WORKLOAD... | peak | comm", N_ ("Time training steps, the machine's peaks, or what ranks exchange"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
+  { "bench", "WORKLOAD... | peak | comm", N_ ("Time steps, the machine's peaks, or what ranks exchange"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
   { 0 },
 };
 
