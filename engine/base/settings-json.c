@@ -93,6 +93,14 @@ take_members (TnSettings *self, JsonObject *object, const char *prefix, const ch
       if (skip != NULL && g_strv_contains (skip, member))
         continue;
       g_autofree char *name = tn_json_path_member (prefix, member);
+      const TnSetting *row = JSON_NODE_HOLDS_OBJECT (value) ? tn_setting_find (name) : NULL;
+      if (row != NULL && row->type == TN_SETTING_STRING) /* a setting with a grammar of its own may be written as JSON */
+        {
+          g_autofree char *text = tn_json_to_text (value, 0);
+          if (!tn_settings_set (self, name, text, error))
+            return FALSE;
+          continue;
+        }
       if (!JSON_NODE_HOLDS_OBJECT (value) && is_group (name))
         {
           g_autofree char *shown = tn_json_to_text (value, 0);

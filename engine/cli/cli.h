@@ -93,6 +93,7 @@ int tn_command_inspect (int argc, char **argv);
 int tn_command_layout (int argc, char **argv);
 int tn_command_new (int argc, char **argv);
 int tn_command_options (int argc, char **argv);
+int tn_command_plan (int argc, char **argv);
 int tn_command_predict (int argc, char **argv);
 int tn_command_render (int argc, char **argv);
 int tn_command_resume (int argc, char **argv);

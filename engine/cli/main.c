@@ -32,6 +32,8 @@ static const TnCommand commands[] = {
   { "graph", "DIR | RUN | FILE", N_ ("Draw or write the graph of a training step, or of a file"), "tenon-cli graph digits --format svg -o step.svg", tn_command_graph },
   { "render", "RUN | FILE...", N_ ("Draw curves of runs as PNG, SVG or PDF, or write their rows"),
     "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss -o loss.svg", tn_command_render },
+  { "plan", "DIR", N_ ("Say what each of many ranks would hold and send, without running any"),
+    "tenon-cli plan digits --ranks 8 --mesh dp=4,tp=2", tn_command_plan },
   { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
   { "layout", "[--seconds N]", N_ ("Place boxes by Graphviz, for graph and the window"), "tenon-cli layout --seconds 5", tn_command_layout },
   { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
