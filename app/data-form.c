@@ -16,6 +16,7 @@ struct _TnDataForm
   TnDocument *document;
   TnDataScan *scan;
   GtkWidget *sources, *rule, *percent, *drop_last, *shuffle;
+  GtkWidget *radios; /* never shown: makes even a single source a radio button */
   GPtrArray *known; /* sources that this window has seen, char* */
   GtkFileChooserNative *dialog;
   gboolean filling;
@@ -67,7 +68,7 @@ title_of (const char *source)
 }
 
 static GtkWidget *
-source_row (TnDataForm *self, const char *source, gboolean current, GtkWidget *group)
+source_row (TnDataForm *self, const char *source, gboolean current)
 {
   GtkWidget *row = adw_action_row_new (), *radio = gtk_check_button_new ();
   g_autofree char *title = title_of (source), *plain = g_markup_escape_text (title, -1);
@@ -78,8 +79,7 @@ source_row (TnDataForm *self, const char *source, gboolean current, GtkWidget *g
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), plain);
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), where);
   adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 2);
-  if (group != NULL)
-    gtk_check_button_set_group (GTK_CHECK_BUTTON (radio), GTK_CHECK_BUTTON (group));
+  gtk_check_button_set_group (GTK_CHECK_BUTTON (radio), GTK_CHECK_BUTTON (self->radios));
   gtk_check_button_set_active (GTK_CHECK_BUTTON (radio), current);
   gtk_accessible_update_property (GTK_ACCESSIBLE (radio), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
   g_object_set_data_full (G_OBJECT (radio), "source", g_strdup (source), g_free);
@@ -98,7 +98,6 @@ source_row (TnDataForm *self, const char *source, gboolean current, GtkWidget *g
       g_signal_connect (remove, "clicked", G_CALLBACK (remove_source_cb), self);
       adw_action_row_add_suffix (ADW_ACTION_ROW (row), remove);
     }
-  g_object_set_data (G_OBJECT (row), "radio", radio);
   return row;
 }
 
@@ -110,14 +109,8 @@ fill_sources (TnDataForm *self, const char *current)
     gtk_list_box_remove (GTK_LIST_BOX (self->sources), GTK_WIDGET (old));
   remember (self, current);
   remember (self, BUILT_IN);
-  GtkWidget *group = NULL;
   for (guint i = 0; i < self->known->len; i++)
-    {
-      GtkWidget *row = source_row (self, self->known->pdata[i], strcmp (self->known->pdata[i], current) == 0, group);
-      if (group == NULL)
-        group = g_object_get_data (G_OBJECT (row), "radio");
-      gtk_list_box_append (GTK_LIST_BOX (self->sources), row);
-    }
+    gtk_list_box_append (GTK_LIST_BOX (self->sources), source_row (self, self->known->pdata[i], strcmp (self->known->pdata[i], current) == 0));
 }
 
 static void
@@ -248,9 +241,8 @@ show_split (TnDataForm *self)
     return;
   tn_row_set_error (TN_ROW (self->rule), NULL);
   tn_row_set_error (row, self->scan->split_error);
-  g_autofree char *line = g_strdup_printf (_ ("%'" G_GINT64_FORMAT " train, %'" G_GINT64_FORMAT " are held out, %'" G_GINT64_FORMAT " left out"),
-                                           self->scan->counts[TN_SIDE_TRAIN], self->scan->counts[TN_SIDE_HELD_OUT],
-                                           self->scan->counts[TN_SIDE_EXCLUDED]);
+  g_autofree char *line = g_strdup_printf (_ ("%'" G_GINT64_FORMAT " train, %'" G_GINT64_FORMAT " are held out."),
+                                           self->scan->counts[TN_SIDE_TRAIN], self->scan->counts[TN_SIDE_HELD_OUT]);
   tn_row_set_line (row, line);
 }
 
@@ -288,6 +280,7 @@ tn_data_form_dispose (GObject *object)
     gtk_native_dialog_destroy (GTK_NATIVE_DIALOG (self->dialog));
   g_clear_object (&self->dialog);
   g_clear_object (&self->document);
+  g_clear_object (&self->radios);
   g_clear_pointer (&self->scan, tn_data_scan_unref);
   g_clear_pointer (&self->known, g_ptr_array_unref);
   G_OBJECT_CLASS (tn_data_form_parent_class)->dispose (object);
@@ -373,7 +366,7 @@ add_split (TnDataForm *self, GtkWidget *box)
   tn_combo_row_add (TN_COMBO_ROW (self->rule), "none", _ ("Nothing"));
   g_signal_connect_swapped (self->rule, "edited", G_CALLBACK (rule_cb), self);
   add_row (self, group, self->rule, "data_split_drop", "data.validation", _ ("Hold out"),
-           _ ("Samples that never train: accuracy is measured on them."), "data.validation");
+           _ ("They never train; accuracy is measured on them."), NULL);
   self->percent = tn_spin_row_new (0.1, 90, 1);
   g_signal_connect_swapped (self->percent, "edited", G_CALLBACK (percent_cb), self);
   add_row (self, group, self->percent, "data_val_spin", "data.validation", _ ("Share held out"), NULL, NULL);
@@ -396,6 +389,7 @@ static void
 tn_data_form_init (TnDataForm *self)
 {
   self->known = g_ptr_array_new_with_free_func (g_free);
+  self->radios = g_object_ref_sink (gtk_check_button_new ());
   GtkWidget *scroller = gtk_scrolled_window_new (), *clamp = adw_clamp_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 18);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_widget_set_margin_start (box, 12);

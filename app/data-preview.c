@@ -22,7 +22,7 @@ enum
 struct _TnDataPreview
 {
   GtkWidget parent_instance;
-  GtkWidget *box, *class_drop, *set_drop, *size_drop, *filter, *filter_error, *holder, *grid, *table;
+  GtkWidget *box, *bar, *class_drop, *set_drop, *size_drop, *filter, *filter_error, *holder, *grid, *table;
   TnDataScan *scan;
   TnTableModel *model;
   GtkMultiSelection *selection; /* of the grid */
@@ -341,13 +341,13 @@ tn_data_preview_init (TnDataPreview *self)
                               "data_set_drop", _ ("Set shown"), G_CALLBACK (filter_cb));
   self->size_drop = make_drop (self, (const char *const[]) { _ ("Small"), _ ("Medium"), _ ("Large"), NULL }, "data_size_drop",
                                _ ("Size of pictures"), G_CALLBACK (size_cb));
+  GtkWidget *drops = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   gtk_box_append (GTK_BOX (bar), self->filter);
-  gtk_box_append (GTK_BOX (bar), self->class_drop);
-  gtk_box_append (GTK_BOX (bar), self->set_drop);
-  gtk_box_append (GTK_BOX (bar), self->size_drop);
-  GtkWidget *bar_scroller = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (bar_scroller), GTK_POLICY_EXTERNAL, GTK_POLICY_NEVER);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (bar_scroller), bar);
+  gtk_box_append (GTK_BOX (bar), drops);
+  gtk_box_append (GTK_BOX (drops), self->class_drop);
+  gtk_box_append (GTK_BOX (drops), self->set_drop);
+  gtk_box_append (GTK_BOX (drops), self->size_drop);
+  self->bar = bar;
   self->filter_error = gtk_label_new (NULL);
   gtk_widget_add_css_class (self->filter_error, "error");
   gtk_label_set_xalign (GTK_LABEL (self->filter_error), 0);
@@ -356,7 +356,7 @@ tn_data_preview_init (TnDataPreview *self)
   gtk_widget_set_visible (self->filter_error, FALSE);
   self->holder = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   gtk_widget_set_vexpand (self->holder, TRUE);
-  gtk_box_append (GTK_BOX (self->box), bar_scroller);
+  gtk_box_append (GTK_BOX (self->box), bar);
   gtk_box_append (GTK_BOX (self->box), self->filter_error);
   gtk_box_append (GTK_BOX (self->box), self->holder);
 }
@@ -501,4 +501,11 @@ tn_data_preview_focus_filter (TnDataPreview *self)
 {
   g_return_if_fail (TN_IS_DATA_PREVIEW (self));
   gtk_widget_grab_focus (self->filter);
+}
+
+void
+tn_data_preview_set_narrow (TnDataPreview *self, gboolean narrow)
+{
+  g_return_if_fail (TN_IS_DATA_PREVIEW (self));
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->bar), narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
 }

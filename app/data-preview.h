@@ -21,4 +21,6 @@ GArray *tn_data_preview_selected (TnDataPreview *self);
 void tn_data_preview_select (TnDataPreview *self, gint64 id);
 /** Only class @index; -1 for all. */
 void tn_data_preview_show_class (TnDataPreview *self, int index);
+/** Two lines of controls in place of one. */
+void tn_data_preview_set_narrow (TnDataPreview *self, gboolean narrow);
 void tn_data_preview_focus_filter (TnDataPreview *self);

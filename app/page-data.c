@@ -29,6 +29,20 @@ G_DEFINE_FINAL_TYPE (TnPageData, tn_page_data, TN_TYPE_PAGE)
 
 /* Scanning. */
 
+/* "Found 12 000 pictures of 28 × 28 in 10 classes." */
+static char *
+what_was_found (const TnDataset *dataset)
+{
+  const TnShape *shape = &dataset->sample_shape;
+  int n = shape->n_dims;
+  g_autofree char *samples =
+      tn_shape_is_picture (shape)
+          ? g_strdup_printf (_ ("%'" G_GINT64_FORMAT " pictures of %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT), dataset->n_samples, shape->dims[n - 2],
+                             shape->dims[n - 1])
+          : g_strdup_printf (_ ("%'" G_GINT64_FORMAT " samples of %zu numbers"), dataset->n_samples, dataset->sample_elements);
+  return dataset->n_classes > 0 ? g_strdup_printf (_ ("Found %s in %d classes."), samples, dataset->n_classes) : g_strdup_printf (_ ("Found %s."), samples);
+}
+
 static void
 show_banner (TnPageData *self)
 {
@@ -38,7 +52,8 @@ show_banner (TnPageData *self)
       tn_banner_show (TN_BANNER (self->banner), GTK_MESSAGE_ERROR, scan->split_error);
       return;
     }
-  g_autofree char *text = g_strdup_printf (_ ("%s. %'" G_GINT64_FORMAT " train, %'" G_GINT64_FORMAT " are held out."), scan->dataset->description,
+  g_autofree char *found = what_was_found (scan->dataset);
+  g_autofree char *text = g_strdup_printf (_ ("%s %'" G_GINT64_FORMAT " train, %'" G_GINT64_FORMAT " are held out."), found,
                                            scan->counts[TN_SIDE_TRAIN], scan->counts[TN_SIDE_HELD_OUT]);
   g_autofree char *more = scan->counts[TN_SIDE_EXCLUDED] == 0
                             ? NULL
@@ -300,10 +315,8 @@ build_tools (TnPageData *self)
   tn_segmented_add (TN_SEGMENTED (self->views), "preview", _ ("Preview"));
   tn_segmented_add (TN_SEGMENTED (self->views), "classes", _ ("Classes"));
   tn_page_add_tool (TN_PAGE (self), self->views);
-  self->form_button = gtk_button_new_with_mnemonic (_ ("_Source and Split"));
-  gtk_widget_set_name (self->form_button, "data_form_button");
+  self->form_button = icon_tool (self, "emblem-system-symbolic", _ ("Source and Split"), "data_form_button", NULL);
   g_signal_connect_swapped (self->form_button, "clicked", G_CALLBACK (show_form_cb), self);
-  tn_page_add_tool (TN_PAGE (self), self->form_button);
   GtkWidget *space = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   gtk_widget_set_hexpand (space, TRUE);
   tn_page_add_tool (TN_PAGE (self), space);
@@ -394,6 +407,12 @@ tn_page_data_selection_changed (TnPage *page, guint mask)
     tn_data_preview_select (TN_DATA_PREVIEW (self->preview), (gint64) id);
 }
 
+static void
+tn_page_data_width_changed (TnPage *page, TnWidthClass width)
+{
+  tn_data_preview_set_narrow (TN_DATA_PREVIEW (TN_PAGE_DATA (page)->preview), width == TN_WIDTH_COMPACT);
+}
+
 static guint
 tn_page_data_verbs (TnPage *page)
 {
@@ -452,6 +471,7 @@ tn_page_data_class_init (TnPageDataClass *klass)
   page_class->document_changed = tn_page_data_document_changed;
   page_class->edited = tn_page_data_edited;
   page_class->selection_changed = tn_page_data_selection_changed;
+  page_class->width_changed = tn_page_data_width_changed;
   page_class->verbs = tn_page_data_verbs;
   page_class->perform = tn_page_data_perform;
   page_class->state = tn_page_data_state;

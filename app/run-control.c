@@ -20,7 +20,7 @@ struct _TnRunControl
 
   char *path, *previous_path;
   TnRun *run;
-  TnSeries series[TN_N_TAGS];
+  TnSeries *series[TN_N_TAGS];
   TnSettings *settings;
   GHashTable *facts; /* name -> double* */
   char *cause, *reason;
@@ -136,9 +136,9 @@ update_line (TnRunControl *self)
   self->line.signal = self->exit_signal;
   self->line.accuracy = tn_run_control_last (self, TN_TAG_VALIDATION_ACCURACY);
   self->line.seconds = tn_run_control_fact (self, "seconds");
-  const TnSeries *loss = &self->series[TN_TAG_LOSS];
-  if (loss->steps->len > 0)
-    self->line.step = g_array_index (loss->steps, gint64, loss->steps->len - 1) + 1;
+  const TnSeries *loss = self->series[TN_TAG_LOSS];
+  if (tn_series_n (loss) > 0)
+    self->line.step = tn_series_steps (loss)[tn_series_n (loss) - 1] + 1;
   else if (isfinite (tn_run_control_fact (self, "step")))
     self->line.step = (gint64) tn_run_control_fact (self, "step");
   count_total (self);
@@ -194,11 +194,7 @@ metrics_cb (TnRun *run, const TnMetricsBatch *batch, TnRunControl *self)
     {
       if (batch->tags[i] >= TN_N_TAGS)
         continue;
-      TnSeries *series = &self->series[batch->tags[i]];
-      double value = (double) batch->values[i];
-      g_array_append_val (series->steps, batch->steps[i]);
-      g_array_append_val (series->values, value);
-      g_array_append_val (series->times, batch->times_us[i]);
+      tn_series_append (self->series[batch->tags[i]], batch->steps[i], (double) batch->values[i], batch->times_us[i]);
       if (batch->tags[i] == TN_TAG_LOSS)
         tn_run_timing_step (&self->timing, batch->steps[i], batch->times_us[i]);
       else if (batch->tags[i] == TN_TAG_VALIDATION_LOSS)
@@ -218,15 +214,7 @@ static void
 restarted_cb (TnRun *run, gint64 step, TnRunControl *self)
 {
   for (int tag = 0; tag < TN_N_TAGS; tag++)
-    {
-      TnSeries *series = &self->series[tag];
-      guint n = series->steps->len;
-      while (n > 0 && g_array_index (series->steps, gint64, n - 1) >= step)
-        n--;
-      g_array_set_size (series->steps, n);
-      g_array_set_size (series->values, n);
-      g_array_set_size (series->times, n);
-    }
+    tn_series_restart (self->series[tag], step);
   tn_run_timing_reset (&self->timing);
   g_signal_emit (self, signals[SIGNAL_RESTARTED], 0, step);
 }
@@ -345,11 +333,10 @@ forget_run (TnRunControl *self)
       g_object_run_dispose (G_OBJECT (self->run)); /* stops its timer and its worker now, whoever holds it */
       g_clear_object (&self->run);
     }
-  for (int tag = 0; tag < TN_N_TAGS; tag++)
+  for (int tag = 0; tag < TN_N_TAGS; tag++) /* plots may hold the old ones */
     {
-      g_array_set_size (self->series[tag].steps, 0);
-      g_array_set_size (self->series[tag].values, 0);
-      g_array_set_size (self->series[tag].times, 0);
+      g_clear_pointer (&self->series[tag], tn_series_unref);
+      self->series[tag] = tn_series_new (tn_tags[tag].name);
     }
   g_clear_pointer (&self->path, g_free);
   g_clear_pointer (&self->previous_path, g_free);
@@ -722,18 +709,18 @@ tn_run_control_fact (TnRunControl *self, const char *name)
   return value != NULL ? *value : NAN;
 }
 
-const TnSeries *
+TnSeries *
 tn_run_control_series (TnRunControl *self, TnTag tag)
 {
   g_return_val_if_fail (tag < TN_N_TAGS, NULL);
-  return &self->series[tag];
+  return self->series[tag];
 }
 
 double
 tn_run_control_last (TnRunControl *self, TnTag tag)
 {
-  const GArray *values = self->series[tag].values;
-  return values->len > 0 ? g_array_index (values, double, values->len - 1) : NAN;
+  const TnSeries *series = self->series[tag];
+  return tn_series_n (series) > 0 ? tn_series_values (series, FALSE)[tn_series_n (series) - 1] : NAN;
 }
 
 double
@@ -762,11 +749,7 @@ tn_run_control_finalize (GObject *object)
 {
   TnRunControl *self = TN_RUN_CONTROL (object);
   for (int tag = 0; tag < TN_N_TAGS; tag++)
-    {
-      g_array_unref (self->series[tag].steps);
-      g_array_unref (self->series[tag].values);
-      g_array_unref (self->series[tag].times);
-    }
+    tn_series_unref (self->series[tag]);
   G_OBJECT_CLASS (tn_run_control_parent_class)->finalize (object);
 }
 
@@ -804,9 +787,6 @@ tn_run_control_class_init (TnRunControlClass *class)
 static void
 tn_run_control_init (TnRunControl *self)
 {
-  for (int tag = 0; tag < TN_N_TAGS; tag++)
-    self->series[tag] = (TnSeries){ g_array_new (FALSE, FALSE, sizeof (gint64)), g_array_new (FALSE, FALSE, sizeof (double)),
-                                    g_array_new (FALSE, FALSE, sizeof (gint64)) };
   forget_run (self);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 #include "document.h"
+#include "draw/series.h"
 #include "run-line.h"
 #include "train/run-client.h"
 
@@ -21,14 +22,6 @@
 #define TN_TYPE_RUN_CONTROL (tn_run_control_get_type ())
 G_DECLARE_FINAL_TYPE (TnRunControl, tn_run_control, TN, RUN_CONTROL, GObject)
 
-/** One metric of a run. */
-typedef struct
-{
-  GArray *steps;  /* gint64 */
-  GArray *values; /* double */
-  GArray *times;  /* gint64, Unix microseconds */
-} TnSeries;
-
 TnRunControl *tn_run_control_new (void);
 
 /** Attaches to the newest run of @document (NULL: to none). */
@@ -47,7 +40,8 @@ char *tn_run_control_line_text (TnRunControl *self);
 const TnSettings *tn_run_control_settings (TnRunControl *self);
 /** A number that the trainer left in run.json ("memory_forecast", "memory_measured", "seconds" ...); NaN. */
 double tn_run_control_fact (TnRunControl *self, const char *name);
-const TnSeries *tn_run_control_series (TnRunControl *self, TnTag tag);
+/** The rows of @tag so far: plots show it as it grows. Belongs to the run: hold a reference to keep it. */
+TnSeries *tn_run_control_series (TnRunControl *self, TnTag tag);
 /** Last value of @tag, or NaN. */
 double tn_run_control_last (TnRunControl *self, TnTag tag);
 /** Samples a second over the last second; NaN where not known. */

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "number.h"
 
@@ -47,11 +48,17 @@ input_cb (GtkSpinButton *spin, double *value, TnSpinRow *self)
   return TRUE;
 }
 
-/* The spin button would write the last good value over what cannot be read. */
+/* The spin button would write the last good value over what cannot be read, and "10.0" for 10. */
 static gboolean
 output_cb (GtkSpinButton *spin, TnSpinRow *self)
 {
-  return tn_row_get_error (TN_ROW (self)) != NULL;
+  if (tn_row_get_error (TN_ROW (self)) != NULL)
+    return TRUE;
+  double scale = pow (10, gtk_spin_button_get_digits (spin));
+  g_autofree char *text = tn_number_text (round (gtk_adjustment_get_value (self->adjustment) * scale) / scale);
+  if (strcmp (text, gtk_editable_get_text (GTK_EDITABLE (spin))) != 0)
+    gtk_editable_set_text (GTK_EDITABLE (spin), text);
+  return TRUE;
 }
 
 static void

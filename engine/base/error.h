@@ -38,12 +38,19 @@ const char *tn_error_code_name (int code);
  * @verb is already translated. */
 void tn_error_set_errno (GError **error, int errno_value, const char *verb, const char *path);
 
-/* Translation: identity unless the build has gettext. */
+/* Translation: identity unless the build has gettext. The window has _ and N_ from glib/gi18n.h, which it includes before. */
 #ifdef ENABLE_NLS
-#define _(text) g_dgettext ("tenon", text)
 #define tn_ngettext(one, many, n) g_dngettext ("tenon", one, many, n)
 #else
-#define _(text) (text)
 #define tn_ngettext(one, many, n) ((n) == 1 ? (one) : (many))
 #endif
+#ifndef _
+#ifdef ENABLE_NLS
+#define _(text) g_dgettext ("tenon", text)
+#else
+#define _(text) (text)
+#endif
+#endif
+#ifndef N_
 #define N_(text) (text)
+#endif

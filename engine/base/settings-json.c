@@ -93,6 +93,13 @@ take_members (TnSettings *self, JsonObject *object, const char *prefix, const ch
       if (skip != NULL && g_strv_contains (skip, member))
         continue;
       g_autofree char *name = tn_json_path_member (prefix, member);
+      if (!JSON_NODE_HOLDS_OBJECT (value) && is_group (name))
+        {
+          g_autofree char *shown = tn_json_to_text (value, 0);
+          g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+                       _("%s: an object of settings must stand here ({\"name\": value}), not %s"), name, shown);
+          return FALSE;
+        }
       const TnSetting *row = JSON_NODE_HOLDS_OBJECT (value) ? tn_setting_find (name) : NULL;
       if (row != NULL && row->type == TN_SETTING_STRING) /* a setting with a grammar of its own may be written as JSON */
         {
@@ -100,13 +107,6 @@ take_members (TnSettings *self, JsonObject *object, const char *prefix, const ch
           if (!tn_settings_set (self, name, text, error))
             return FALSE;
           continue;
-        }
-      if (!JSON_NODE_HOLDS_OBJECT (value) && is_group (name))
-        {
-          g_autofree char *shown = tn_json_to_text (value, 0);
-          g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
-                       _("%s: an object of settings must stand here ({\"name\": value}), not %s"), name, shown);
-          return FALSE;
         }
       gboolean ok = JSON_NODE_HOLDS_OBJECT (value)
                         ? take_members (self, json_node_get_object (value), name, NULL, error)

@@ -247,8 +247,6 @@ add_drawn_node (TnGraphDocument *document, const TnDotNode *node, Drawn *drawn, 
         item.name = name;
         item.label = plain[0] != '\0' ? plain : name;
         item.kind = strcmp (plain, "Load") == 0 ? TN_ITEM_PARAMETER : strcmp (plain, "Return") == 0 ? TN_ITEM_OUTPUT : TN_ITEM_OPERATOR;
-        if (g_str_has_prefix (plain, "Apply") || g_str_has_prefix (plain, "Momentum"))
-          item.phase = TN_PHASE_OPTIMIZER;
         break;
       }
     case USE:

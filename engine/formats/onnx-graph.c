@@ -403,6 +403,24 @@ link_inputs (Reader *self, const Names *names, const Placed *place)
     }
 }
 
+/* What only moves weights around is a constant to whoever looks at the model. */
+static void
+set_constant (Reader *self, const Names *names, const Placed *place)
+{
+  static const char *const movers[] = { "ConstantOfShape", "Identity", "Cast", "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Shape", "Range", NULL };
+  TnGraphItem *item = tn_graph_document_item (self->document, place->id);
+  if (!g_strv_contains (movers, item->op))
+    return;
+  for (guint i = 0; i < place->inputs->len; i++)
+    {
+      int from = find_value (names, place->inputs->pdata[i]);
+      TnItemKind kind = from >= 0 ? tn_graph_document_item (self->document, from)->kind : TN_ITEM_CONSTANT;
+      if (kind != TN_ITEM_CONSTANT && kind != TN_ITEM_PARAMETER)
+        return;
+    }
+  item->kind = TN_ITEM_CONSTANT;
+}
+
 static void
 read_graph (Reader *self, const TnPbField *graph, Names *above, const char *prefix, int depth)
 {
@@ -449,7 +467,10 @@ read_graph (Reader *self, const TnPbField *graph, Names *above, const char *pref
       self->bad |= reader.bad;
     }
   for (guint i = 0; i < placed->len; i++)
-    link_inputs (self, &names, &g_array_index (placed, Placed, i));
+    {
+      link_inputs (self, &names, &g_array_index (placed, Placed, i));
+      set_constant (self, &names, &g_array_index (placed, Placed, i));
+    }
   for (guint i = 0; i < placed->len; i++)
     if (g_array_index (placed, Placed, i).body_scope != NULL)
       read_bodies (self, &g_array_index (placed, Placed, i).field, g_array_index (placed, Placed, i).body_scope, &names, depth);

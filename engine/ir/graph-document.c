@@ -227,7 +227,7 @@ hash_document (const TnGraphDocument *self)
 
 /* ---- too much side by side ---- */
 
-#define GROUP 100
+#define GROUP 100 /* at most; twelve groups where that makes them smaller */
 
 /* Items in an order in which no link goes back, where there is one; else by number. Free with g_free. */
 static int *
@@ -285,7 +285,8 @@ made_scope (TnGraphDocument *self, int scope, int k, int n)
   const char *base = scope >= 0 ? g_array_index (self->scope_array, TnGraphScope, scope).path : NULL;
   g_autoptr (GString) path = g_string_new (base);
   int from = (int) self->scope_array->len;
-  for (int size = n > GROUP * GROUP ? GROUP * GROUP : GROUP; size >= GROUP; size /= GROUP)
+  int least = n > GROUP * 12 ? GROUP : (n + 11) / 12;
+  for (int size = n > GROUP * GROUP ? GROUP * GROUP : least; size >= least; size /= GROUP)
     g_string_append_printf (path, "%snodes %d–%d", path->len > 0 ? "/" : "", k / size * size + 1, MIN (k / size * size + size, n));
   int made = tn_graph_document_scope (self, path->str);
   for (int s = from; s < (int) self->scope_array->len; s++)

@@ -132,7 +132,7 @@ add_scope_box (Maker *self, int scope, int side, int frame)
   int shaped = single >= 0 ? single : find_last (self, scope, side);
   TnGraphBox box = { .kind = TN_BOX_SCOPE, .side = side, .item = single, .scope = scope, .frame = frame, .match = -1, .n_ops = n, .n_folded = 1,
                      .title = s->label, .can_open = n > 1 };
-  box.shape = shaped >= 0 ? self->document->items[shaped].shape : "";
+  box.shape = shaped >= 0 && (side != TN_SIDE_OPTIMIZER || single >= 0) ? self->document->items[shaped].shape : "";
   box.type = single >= 0 ? self->document->items[single].op : s->type;
   box.key = mix (mix (2, (guint64) scope), (guint64) side);
   if (single >= 0)
@@ -440,6 +440,13 @@ merge_equal (Maker *self)
 
 /* ---- kinds of edges ---- */
 
+static int
+last_item (Maker *self, int b)
+{
+  const TnGraphBox *box = box_at (self, b);
+  return box->kind == TN_BOX_SCOPE ? find_last (self, box->scope, box->side) : box->item;
+}
+
 static void
 set_tunnel_kinds (Maker *self)
 {
@@ -450,6 +457,14 @@ set_tunnel_kinds (Maker *self)
       if (box_at (self, edge->from)->side == TN_SIDE_BACKWARD && box_at (self, edge->to)->side == TN_SIDE_BACKWARD)
         is_fed[edge->to] = TRUE;
     }
+  /* The backward side begins with what comes last on the forward one: that line alone is drawn over. */
+  g_autofree int *turn = g_new0 (int, self->boxes->len + 1);
+  for (guint e = 0; e < self->edges->len; e++)
+    {
+      const TnGraphEdge *edge = &g_array_index (self->edges, TnGraphEdge, e);
+      if (box_at (self, edge->from)->side == TN_SIDE_FORWARD && box_at (self, edge->to)->side == TN_SIDE_BACKWARD && !is_fed[edge->to])
+        turn[edge->to] = turn[edge->to] == 0 || last_item (self, edge->from) > last_item (self, turn[edge->to] - 1) ? edge->from + 1 : turn[edge->to];
+    }
   for (guint e = 0; e < self->edges->len; e++)
     {
       TnGraphEdge *edge = &g_array_index (self->edges, TnGraphEdge, e);
@@ -458,7 +473,7 @@ set_tunnel_kinds (Maker *self)
         continue;
       if (from == TN_SIDE_BACKWARD && to == TN_SIDE_OPTIMIZER)
         edge->kind = TN_EDGE_GRADIENT;
-      else if (from == TN_SIDE_FORWARD && to == TN_SIDE_BACKWARD && !is_fed[edge->to])
+      else if (from == TN_SIDE_FORWARD && to == TN_SIDE_BACKWARD && turn[edge->to] == edge->from + 1)
         edge->kind = TN_EDGE_TURN;
       else
         edge->kind = TN_EDGE_TUNNEL;

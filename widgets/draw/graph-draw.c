@@ -43,14 +43,14 @@ is_visible (const Drawing *d, const TnRect *r, double margin)
 static gboolean
 has_room (const Drawing *d, unsigned nodes)
 {
-  return d->canvas->nodes - d->first_node + nodes <= MAX_NODES;
+  return d->picture->unlimited || d->canvas->nodes - d->first_node + nodes <= MAX_NODES;
 }
 
 static void
 draw_text (Drawing *d, const char *text, double x, double y, double size, TnColor color, TnAnchor anchor, gboolean bold, double max_width)
 {
   double pixels = size * d->t.scale;
-  if (text[0] == '\0' || pixels < 2.6 || max_width < 6 || d->canvas->labels - d->first_label >= MAX_LABELS)
+  if (text[0] == '\0' || pixels < 2.6 || max_width < 6 || (!d->picture->unlimited && d->canvas->labels - d->first_label >= MAX_LABELS))
     return;
   tn_canvas_text (d->canvas, text, x, y, &(TnTextStyle){ .size = pixels, .color = color, .anchor = anchor, .bold = bold, .max_width = max_width });
 }
@@ -496,7 +496,7 @@ tn_graph_picture_draw (const TnGraphPicture *self, TnCanvas *canvas, const TnPal
   int visible = count_visible (&d);
   d.text = transform->scale >= 0.25;
   /* Three labels a box while they fit into the budget; then the name alone. */
-  d.details = d.text && visible * 3 <= MAX_LABELS;
+  d.details = d.text && (self->unlimited || visible * 3 <= MAX_LABELS);
   tn_canvas_push_clip (canvas, &(TnRect){ 0, 0, width, height });
   draw_columns (&d);
   draw_frames (&d);

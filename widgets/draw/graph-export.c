@@ -24,7 +24,9 @@ paint (TnCanvas *canvas, double width, double height, gpointer data)
 GBytes *
 tn_graph_export_bytes (const TnGraphPicture *picture, const TnPalette *palette, TnPictureFormat format, double scale, GError **error)
 {
-  Paint p = { picture, palette };
+  TnGraphPicture whole = *picture;
+  whole.unlimited = TRUE;
+  Paint p = { &whole, palette };
   double legend = picture->overlay != NULL ? 44 : 0;
   TnPictureSize size = { MAX (ceil (picture->layout->width), 40) + 2 * MARGIN, MAX (ceil (picture->layout->height), 40) + 2 * MARGIN + legend,
                          format == TN_PICTURE_PNG ? scale : 1 };

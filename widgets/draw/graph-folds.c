@@ -2,6 +2,10 @@
 #include "draw/graph-cut.h"
 #include <string.h>
 
+#define COMFORTABLE 64 /* boxes that one takes in at a glance; max_boxes is what opening may reach unasked */
+
+#define FEW 6
+
 static guint64
 mix (guint64 hash, guint64 value)
 {
@@ -147,16 +151,24 @@ find_structure (TnGraphFolds *self)
       }
 }
 
+/* "Default" around everything says nothing. Inputs and results stand outside of it at times. */
 static void
 find_transparent (TnGraphFolds *self)
 {
   const TnGraphDocument *document = self->document;
-  int n = document->n_scopes, all = self->count[0][n] + self->count[1][n] + self->count[2][n];
+  int n = document->n_scopes;
+  g_autofree int *operators = g_new0 (int, n + 1);
+  for (int i = 0; i < document->n_items; i++)
+    if (document->items[i].kind == TN_ITEM_OPERATOR && !self->order_only[i])
+      operators[document->items[i].scope >= 0 ? document->items[i].scope : n]++;
+  for (int s = n - 1; s >= 0; s--)
+    operators[document->scopes[s].parent >= 0 ? document->scopes[s].parent : n] += operators[s];
   self->transparent = g_new0 (gboolean, n + 1);
   for (int s = 0; s < n; s++)
     {
-      int parent = document->scopes[s].parent, own = self->count[0][s] + self->count[1][s] + self->count[2][s];
-      self->transparent[s] = (parent < 0 || self->transparent[parent]) && own == all && !document->scopes[s].made && self->first_child[s] >= 0;
+      int parent = document->scopes[s].parent;
+      self->transparent[s] = (parent < 0 || self->transparent[parent]) && operators[s] == operators[n] && !document->scopes[s].made
+                             && self->first_child[s] >= 0;
     }
 }
 
@@ -279,7 +291,9 @@ void
 tn_graph_folds_reset (TnGraphFolds *self)
 {
   tn_graph_folds_collapse_all (self);
-  open_levels (self, self->show.max_boxes, FALSE);
+  open_levels (self, MIN (self->show.max_boxes, COMFORTABLE), FALSE);
+  if (tn_graph_folds_count (self) <= FEW) /* little to see: the layers too */
+    open_levels (self, self->show.max_boxes, TRUE);
 }
 
 gboolean

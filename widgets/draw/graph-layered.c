@@ -38,6 +38,8 @@ typedef struct
   int row;  /* -1: the row of lanes that come in from above; rows: that below */
   int unit;
   double x, y, w, h; /* centre, in the container */
+  double off_up, off_down; /* where lanes reach a frame, from its centre */
+  gboolean is_light; /* an input: it follows what reads it, not the other way round */
   double wish;
   GArray *up, *down; /* int: cells in the rows beside */
 } Cell;
@@ -136,6 +138,8 @@ init_containers (Maker *self)
       }
   for (int b = 0; b < cut->n_boxes; b++)
     self->cell_of_box[b] = add_cell (&self->containers[container_of_box (self, b)], CELL_BOX, b, cut->boxes[b].width, cut->boxes[b].height);
+  for (int b = 0; b < cut->n_boxes; b++)
+    cell_at (&self->containers[container_of_box (self, b)], self->cell_of_box[b])->is_light = cut->boxes[b].is_input || cut->boxes[b].kind >= TN_BOX_TAG;
   for (int f = 0; f < cut->n_frames; f++)
     self->cell_of_frame[f] = add_cell (&self->containers[self->containers[f].parent], CELL_FRAME, f, 0, 0);
 }
@@ -434,6 +438,7 @@ fill_lanes (Maker *self, Container *c)
         {
           int cell = add_cell (c, CELL_LANE, (int) i, 3, 0);
           cell_at (c, cell)->row = r;
+          cell_at (c, cell)->is_light = cell_at (c, upper)->is_light;
           link_cells (c, before, cell);
           lane->between[r - from - 1] = cell;
           before = cell;
@@ -511,7 +516,7 @@ place_row (Maker *self, Container *c, const GArray *row)
       Cell *cell = cell_at (c, g_array_index (row, int, i));
       if (i > 0)
         offset[i] = offset[i - 1] + room_between (self, cell_at (c, g_array_index (row, int, i - 1)), cell);
-      double weight = cell->kind >= CELL_LANE ? 3 : 1;
+      double weight = cell->kind >= CELL_LANE ? 3 : cell->is_light ? 0.05 : 1;
       blocks[n] = (Block){ (cell->wish - offset[i]) * weight, weight, i };
       for (n++; n > 1 && blocks[n - 2].sum / blocks[n - 2].weight > blocks[n - 1].sum / blocks[n - 1].weight; n--)
         {
@@ -548,8 +553,9 @@ set_places (Maker *self, Container *c, RowSets *sets)
                 for (guint n = 0; beside != NULL && counts && n < beside->len; n++)
                   {
                     const Cell *other = cell_at (c, g_array_index (beside, int, n));
-                    double pull = cell->kind >= CELL_LANE && other->kind >= CELL_LANE ? 4 : 1;
-                    sum += other->x * pull;
+                    double pull = cell->kind >= CELL_LANE && other->kind >= CELL_LANE ? 4 : other->is_light ? 0.02 : 1;
+                    double off = side == 0 ? other->off_down - cell->off_up : other->off_up - cell->off_down;
+                    sum += (other->x + off) * pull;
                     weight += pull;
                   }
               }
@@ -628,7 +634,12 @@ set_heights (Container *a, Container *b)
   for (int k = 0; k < 2 && both[k] != NULL; k++)
     {
       for (guint i = 0; i < both[k]->cells->len; i++)
-        cell_at (both[k], (int) i)->y = y[cell_at (both[k], (int) i)->row + 1];
+        {
+          Cell *cell = cell_at (both[k], (int) i);
+          cell->y = y[cell->row + 1];
+          if (cell->is_light && cell->up == NULL && cell->kind == CELL_BOX) /* beside a tall frame: near to what reads it */
+            cell->y += (height[cell->row + 1] - cell->h) / 2;
+        }
       both[k]->height = at + PAD;
       if (both[k]->cell_in >= 0)
         cell_at (both[k], both[k]->cell_in)->y = both[k]->up ? both[k]->height : 0;
@@ -653,8 +664,13 @@ lay_pair (Maker *self, int i) /* as deep as frames may lie in each other */
         if (cell->kind == CELL_FRAME)
           {
             lay_pair (self, cell->ref);
-            cell->w = self->containers[cell->ref].width;
-            cell->h = self->containers[cell->ref].height;
+            Container *inner = &self->containers[cell->ref];
+            cell->w = inner->width;
+            cell->h = inner->height;
+            double in = inner->cell_in >= 0 ? cell_at (inner, inner->cell_in)->x - inner->width / 2 : 0;
+            double out = inner->cell_out >= 0 ? cell_at (inner, inner->cell_out)->x - inner->width / 2 : 0;
+            cell->off_up = inner->up ? out : in;
+            cell->off_down = inner->up ? in : out;
           }
       }
   set_rows (self, forward, backward);
@@ -944,16 +960,19 @@ tn_graph_layout_layered (const TnGraphCut *cut)
     lay_pair (&self, cut->n_frames + side);
   place_all (&self, layout);
   g_autoptr (GArray) points = g_array_new (FALSE, FALSE, sizeof (TnPoint));
+  g_autoptr (GArray) line = g_array_new (FALSE, FALSE, sizeof (TnPoint));
   for (int e = 0; e < cut->n_edges; e++)
     {
       const TnGraphEdge *edge = &cut->edges[e];
       layout->first_point[e] = (int) points->len;
+      g_array_set_size (line, 0);
       if (is_laned (&self, edge))
-        append_laned (&self, edge, layout, points);
+        append_laned (&self, edge, layout, line);
       else if (edge->kind == TN_EDGE_GRADIENT)
-        append_gradient (edge, layout, points);
+        append_gradient (edge, layout, line);
       else if (edge->kind != TN_EDGE_TUNNEL)
-        append_turn (edge, layout, points);
+        append_turn (edge, layout, line);
+      g_array_append_vals (points, line->data, line->len);
     }
   layout->first_point[cut->n_edges] = (int) points->len;
   layout->points = g_memdup2 (points->data, sizeof (TnPoint) * MAX (points->len, 1u));

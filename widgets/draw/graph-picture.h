@@ -36,6 +36,7 @@ typedef struct
   const guint8 *marks;           /* TnGraphMark by box; NULL */
   const guint8 *changes;         /* TnChange by item; NULL */
   gboolean any_lit;
+  gboolean unlimited; /* a file, not a frame: no budget of nodes and labels */
 } TnGraphPicture;
 
 void tn_graph_picture_draw (const TnGraphPicture *self, TnCanvas *canvas, const TnPalette *palette, const TnGraphTransform *transform, double width,
