@@ -383,6 +383,12 @@ tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
   g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, error) : NULL;
   if (self == NULL)
     return NULL;
+  /* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
+  size_t copies = 1;
+  for (int blocks = cut.n_blocks / cut.n_ranks; blocks > 1; blocks /= 2)
+    copies++;
+  self->forecast.buffers += self->forecast.gradients * copies;
+  self->forecast.total += self->forecast.gradients * copies;
   self->ranks = tn_ranks_new (self, settings, &cut, error);
   return self->ranks != NULL ? g_steal_pointer (&self) : NULL;
 }

@@ -102,6 +102,12 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("mpirun started %1 processes, parallel.ranks is %2: give both the same number."), n, ranks);
   if (alone && n > 1)
     return refuse (error, _("%1 ranks need a way to share the work: set parallel.mode = data_parallel, or parallel.ranks = 1."), n, 0);
+  if (n > 1 && !tn_settings_enum_is (settings, "parallel.mode", "data_parallel"))
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _("parallel.mode = %s can be planned (tenon-cli plan), not trained: set parallel.mode = data_parallel."),
+                   tn_settings_get_text (settings, "parallel.mode"));
+      return FALSE;
+    }
   if (blocks > 0 && (blocks & (blocks - 1)) != 0)
     return refuse (error, _("parallel.same_bits is %1: it must be a power of two."), blocks, 0);
   if (blocks > 0 && (n > blocks || blocks % n != 0))
