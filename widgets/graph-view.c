@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph-view-private.h"
-#include <glib/gi18n-lib.h>
+#include <glib/gi18n.h>
 #include <math.h>
 #include "draw-layer.h"
 
