@@ -13,7 +13,7 @@
 #include "segmented.h"
 #include "state-pane.h"
 
-#define TREE_WIDTH 270
+#define TREE_WIDTH 210
 #define MAX_HITS 60
 
 struct _TnPageGraph
@@ -89,12 +89,20 @@ overlay_cb (TnPageGraph *self)
   tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), tn_graph_view_overlay (view_of (self)));
 }
 
+/* In a narrow window the keys do it. */
+static void
+show_phases (TnPageGraph *self)
+{
+  TnGraphDocument *document = tn_graph_view_document (view_of (self));
+  gtk_widget_set_visible (self->phases, document != NULL && document->has_phases && tn_page_width (TN_PAGE (self)) != TN_WIDTH_COMPACT);
+}
+
 static void
 show_document (TnPageGraph *self, TnGraphDocument *document, const guint8 *changes)
 {
   tn_graph_table_set_document (TN_GRAPH_TABLE (self->table), document);
   tn_graph_view_set_document (view_of (self), document, changes);
-  gtk_widget_set_visible (self->phases, document != NULL && document->has_phases);
+  show_phases (self);
   if (document == NULL)
     return;
   apply_settings (self);
@@ -679,6 +687,10 @@ view_menu (void)
   g_autoptr (GMenu) show = g_menu_new ();
   g_autoptr (GMenu) how = g_menu_new ();
   g_autoptr (GMenu) open = g_menu_new ();
+  g_autoptr (GMenu) compare = g_menu_new ();
+  g_autoptr (GMenuItem) other = g_menu_item_new (NULL, NULL);
+  g_menu_item_set_attribute (other, "custom", "s", "compare");
+  g_menu_append_item (compare, other);
   g_menu_append (show, _ ("Parameters"), "graphpage.parameters");
   g_menu_append (show, _ ("Constants"), "graphpage.constants");
   g_menu_append (show, _ ("Order-Only Links"), "graphpage.control");
@@ -692,6 +704,7 @@ view_menu (void)
   g_menu_append_section (menu, NULL, G_MENU_MODEL (show));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (how));
   g_menu_append_section (menu, NULL, G_MENU_MODEL (open));
+  g_menu_append_section (menu, _ ("Compare With"), G_MENU_MODEL (compare));
   return G_MENU_MODEL (menu);
 }
 
@@ -737,8 +750,8 @@ tn_page_graph_width_changed (TnPage *page, TnWidthClass width)
   gboolean wide = width > TN_WIDTH_MEDIUM;
   gtk_widget_set_visible (self->table_pane, wide);
   gtk_widget_set_visible (self->separator, wide);
-  gtk_widget_set_visible (self->compare_drop, wide);
-  gtk_widget_set_size_request (self->find, width == TN_WIDTH_COMPACT ? 110 : 170, -1);
+  gtk_widget_set_size_request (self->find, width == TN_WIDTH_HUGE ? 220 : 80, -1);
+  show_phases (self);
 }
 
 static guint
@@ -836,6 +849,7 @@ build_search (TnPageGraph *self)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scroller = gtk_scrolled_window_new ();
   self->find = named (gtk_search_entry_new (), "graph_find_entry", _ ("Find operators"));
   g_object_set (self->find, "placeholder-text", _ ("Find"), NULL);
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->find), 7);
   self->hits = gtk_popover_new ();
   gtk_widget_set_name (self->hits, "graph_find_popover");
   self->hit_list = gtk_list_box_new ();
@@ -855,6 +869,35 @@ build_search (TnPageGraph *self)
   g_signal_connect_object (self->hit_list, "row-activated", G_CALLBACK (hit_activated_cb), self, G_CONNECT_SWAPPED);
 }
 
+/* Names of files may be long: the list is as wide as it must, the button is not. */
+static void
+name_setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  gtk_label_set_width_chars (GTK_LABEL (label), 8);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 16);
+  gtk_list_item_set_child (item, label);
+}
+
+static void
+name_bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), gtk_string_object_get_string (gtk_list_item_get_item (item)));
+}
+
+static void
+shorten_names (GtkWidget *drop)
+{
+  g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new (), list_factory = NULL;
+  list_factory = g_object_ref (gtk_drop_down_get_factory (GTK_DROP_DOWN (drop)));
+  g_signal_connect (factory, "setup", G_CALLBACK (name_setup_cb), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (name_bind_cb), NULL);
+  gtk_drop_down_set_factory (GTK_DROP_DOWN (drop), factory);
+  gtk_drop_down_set_list_factory (GTK_DROP_DOWN (drop), list_factory);
+}
+
 static void
 build_tools (TnPageGraph *self)
 {
@@ -865,6 +908,7 @@ build_tools (TnPageGraph *self)
   self->source_names = gtk_string_list_new (NULL);
   self->compare_names = gtk_string_list_new (NULL);
   self->source_drop = named (gtk_drop_down_new (G_LIST_MODEL (self->source_names), NULL), "graph_source_drop", _ ("Graph"));
+  shorten_names (self->source_drop);
   GtkWidget *open = named (gtk_button_new_from_icon_name ("document-open-symbolic"), "graph_open_button", _ ("Open a graph of another program"));
   gtk_actionable_set_action_name (GTK_ACTIONABLE (open), "graphpage.open");
   self->phases = tn_segmented_new (_ ("Phases"));
@@ -878,10 +922,12 @@ build_tools (TnPageGraph *self)
   build_search (self);
   self->menu_button = named (gtk_menu_button_new (), "graph_view_menu", _ ("What the graph shows"));
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->menu_button), _ ("View"));
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->menu_button), menu);
+  GtkWidget *popover = gtk_popover_menu_new_from_model (menu);
+  gtk_popover_menu_add_child (GTK_POPOVER_MENU (popover), self->compare_drop, "compare");
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->menu_button), popover);
   GtkWidget *spacer = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   gtk_widget_set_hexpand (spacer, TRUE);
-  GtkWidget *tools[] = { self->source_drop, open, self->phases, self->overlay_drop, spacer, self->compare_drop, self->find, self->menu_button };
+  GtkWidget *tools[] = { self->source_drop, open, self->phases, self->overlay_drop, spacer, self->find, self->menu_button };
   for (gsize i = 0; i < G_N_ELEMENTS (tools); i++)
     tn_page_add_tool (page, tools[i]);
   g_signal_connect_object (self->source_drop, "notify::selected", G_CALLBACK (source_cb), self, G_CONNECT_SWAPPED);
