@@ -168,7 +168,7 @@ tn_command_graph (int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "format", 'f', 0, G_OPTION_ARG_STRING, &options.format, N_ ("svg, pdf, png, dot, ir, json, csv, or plan (the compiled step)"), "FORMAT" },
+    { "format", 'f', 0, G_OPTION_ARG_STRING, &options.format, N_ ("svg, pdf, png, dot, ir, json, csv, plan"), "FORMAT" },
     { "stage", 0, 0, G_OPTION_ARG_STRING, &options.stage, N_ ("built, or optimized by the passes (default)"), "STAGE" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, N_ ("Where to (standard output if missing)"), "FILE" },
     { "phases", 0, 0, G_OPTION_ARG_STRING, (gpointer) &options.picture.phases, N_ ("Pictures: forward, backward (both), or all"), "PHASES" },

@@ -30,8 +30,10 @@ static const TnCommand commands[] = {
   { "export", "RUN", N_ ("Write the weights of a run as safetensors"),
     "tenon-cli export digits/runs/2026-11-30-lenet5-01 -o lenet5.safetensors", tn_command_export },
   { "graph", "DIR | RUN | FILE", N_ ("Draw or write the graph of a training step, or of a file"), "tenon-cli graph digits --format svg -o step.svg", tn_command_graph },
-  { "render", "RUN | FILE...", N_ ("Draw curves of runs or event files as PNG, SVG or PDF, or write their rows"),
-    "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss --smooth 0.6 --log-y -o loss.svg", tn_command_render },
+  { "render", "RUN | FILE...", N_ ("Draw curves of runs as PNG, SVG or PDF, or write their rows"),
+    "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss -o loss.svg", tn_command_render },
+  { "plan", "DIR", N_ ("Say what each of many ranks would hold and send, without running any"),
+    "tenon-cli plan digits --ranks 8 --mesh dp=4,tp=2", tn_command_plan },
   { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
   { "layout", "[--seconds N]", N_ ("Place boxes by Graphviz, for graph and the window"), "tenon-cli layout --seconds 5", tn_command_layout },
   { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
@@ -39,7 +41,7 @@ static const TnCommand commands[] = {
   { "doctor", "", N_ ("Look at this machine: processor, peaks, libraries, gaps"), "tenon-cli doctor", tn_command_doctor },
   { "verify-resume", "DIR | RUN", N_ ("Prove that a stopped and resumed run equals an undisturbed one"),
     "tenon-cli verify-resume digits --steps 100", tn_command_verify_resume },
-  { "bench", "WORKLOAD... | peak", N_ ("Time training steps, or measure the machine's peaks"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
+  { "bench", "WORKLOAD... | peak | comm", N_ ("Time training steps, the machine's peaks, or what ranks exchange"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
   { 0 },
 };
 

@@ -34,6 +34,15 @@ find_input (const TnGraph *graph, const char *name)
   return -1;
 }
 
+static int
+find_output (const TnGraph *graph, const char *name)
+{
+  for (int i = 0; i < tn_graph_n_outputs (graph); i++)
+    if (strcmp (tn_graph_output (graph, i).name, name) == 0)
+      return i;
+  return -1;
+}
+
 static TnCompiled *
 find_compiled (const TnProgram *self, int64_t rows, gboolean training)
 {
@@ -82,6 +91,9 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
   compiled->classes = find_input (compiled->built, "labels") >= 0;
   compiled->lr = find_input (compiled->built, "lr");
   compiled->step = find_input (compiled->built, "step");
+  compiled->loss = find_output (tn_plan_graph (compiled->plan), "loss");
+  compiled->grad_norm = find_output (tn_plan_graph (compiled->plan), "grad_norm");
+  compiled->logits = find_output (tn_plan_graph (compiled->plan), "logits");
   return compiled;
 }
 
@@ -403,11 +415,8 @@ stop_before_optimizer (const TnNode *node, gpointer data)
 const void *
 tn_program_output (const TnCompiled *compiled, const TnPlanRun *run, const char *name)
 {
-  const TnGraph *graph = tn_plan_graph (compiled->plan);
-  for (int i = 0; i < tn_graph_n_outputs (graph); i++)
-    if (strcmp (tn_graph_output (graph, i).name, name) == 0)
-      return tn_plan_output (compiled->plan, run, i);
-  return NULL;
+  int place = find_output (tn_plan_graph (compiled->plan), name);
+  return place >= 0 ? tn_plan_output (compiled->plan, run, place) : NULL;
 }
 
 static double
@@ -440,8 +449,8 @@ tn_program_forward_backward_alone (TnProgram *self, const TnProgramBatch *batch,
   TnPlanRun run = tn_program_run (self, compiled, step, batch->first_sample);
   if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_optimizer_wave (compiled->plan), error))
     return FALSE;
-  const float *norm = tn_program_output (compiled, &run, "grad_norm");
-  *result = (TnStepResult){ *(const float *) tn_program_output (compiled, &run, "loss"), norm != NULL ? *norm : 0 };
+  const float *norm = compiled->grad_norm >= 0 ? tn_plan_output (compiled->plan, &run, compiled->grad_norm) : NULL;
+  *result = (TnStepResult){ *(const float *) tn_plan_output (compiled->plan, &run, compiled->loss), norm != NULL ? *norm : 0 };
   return TRUE;
 }
 
@@ -505,8 +514,8 @@ tn_program_evaluate_alone (TnProgram *self, const TnProgramBatch *batch, TnEvalR
     {
       if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_n_waves (compiled->plan), error))
         return FALSE;
-      logits = tn_program_output (compiled, &run, "logits");
-      loss = tn_program_output (compiled, &run, "loss");
+      logits = tn_plan_output (compiled->plan, &run, compiled->logits);
+      loss = tn_plan_output (compiled->plan, &run, compiled->loss);
     }
   int64_t width = tn_shape_count (&logits_value->shape) / MAX (batch->n, 1), n_losses = tn_shape_count (&loss_value->shape);
   *result = (TnEvalResult){ .n = batch->n };
@@ -545,4 +554,13 @@ gboolean
 tn_program_state_changed (TnProgram *self, GError **error)
 {
   return self->ranks == NULL || tn_ranks_share_state (self->ranks, error);
+}
+
+gboolean
+tn_program_serve (TnProgram *self, GError **error)
+{
+  if (self->ranks != NULL)
+    return tn_ranks_serve (self->ranks, error);
+  g_set_error_literal (error, TN_ERROR, TN_ERROR_STATE, _ ("This program shares its steps with nobody."));
+  return FALSE;
 }

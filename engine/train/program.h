@@ -83,6 +83,9 @@ TnProgram *tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **
 /** The state was written to from outside: brings every rank to it. Nothing to do for one rank. */
 gboolean tn_program_state_changed (TnProgram *self, GError **error);
 
+/** In a process that is not rank 0 (tn_ranks_process): takes part in rank 0's steps until it ends. */
+gboolean tn_program_serve (TnProgram *self, GError **error);
+
 /** Compiles the plans for @batch rows now, so that no step has to. */
 gboolean tn_program_prepare (TnProgram *self, int64_t batch, GError **error);
 

@@ -61,7 +61,10 @@ tn_training_open_writer (TnTraining *self, GError **error)
 gboolean
 tn_training_save (TnTraining *self, GError **error)
 {
-  return tn_checkpoint_writer_save (self->writer, self->tensors, self->n_tensors, &self->at, error);
+  gint64 begun = tn_training_now_ns ();
+  gboolean ok = tn_checkpoint_writer_save (self->writer, self->tensors, self->n_tensors, &self->at, error);
+  tn_pace_add (&self->pace, TN_PACE_CHECKPOINT, (double) (tn_training_now_ns () - begun) / 1e9);
+  return ok;
 }
 
 gboolean
@@ -126,6 +129,7 @@ tn_training_restore (TnTraining *self, TnCheckpoint *checkpoint, GError **error)
   progress->learning_rate = self->at.learning_rate;
   progress->checkpoint_step = self->at.step;
   progress->skipped_steps = self->at.bad_steps;
+  progress->checks_without_gain = self->at.stall;
   pthread_mutex_unlock (&self->trainer->mutex);
   return TRUE;
 }

@@ -326,7 +326,24 @@ short_log_ticks (const TnAxis *self, double gap, gboolean localized)
 {
   double sign = self->to > self->from ? 1 : -1;
   double width = self->high - tn_axis_value (self, self->to - sign * gap);
-  return linear_ticks (self, tn_axis_ladder (width), 1, localized);
+  GArray *ticks = linear_ticks (self, tn_axis_ladder (width), 1, localized);
+  if (ticks->len > 0 && g_array_index (ticks, TnTick, 0).value < self->low * (1 - 1e-9)) /* 0, within rounding */
+    g_array_remove_index (ticks, 0);
+  return ticks;
+}
+
+/* Decades where two of them have room, else the linear ladder. */
+static GArray *
+choose_log_ticks (const TnAxis *self, double gap, gboolean localized)
+{
+  GArray *ticks = log_ticks (self, gap, localized);
+  int n = count_major (ticks);
+  if (n >= 2)
+    return ticks;
+  GArray *few = short_log_ticks (self, gap, localized);
+  gboolean better = count_major (few) > n;
+  g_array_unref (better ? ticks : few);
+  return better ? few : ticks;
 }
 
 GArray *
@@ -344,12 +361,7 @@ tn_axis_ticks (const TnAxis *self, TnTicksKind kind, double gap, gboolean locali
           axis.low /= SECOND;
           axis.high /= SECOND;
         }
-      GArray *ticks = log_ticks (&axis, gap, localized);
-      if (count_major (ticks) < 2)
-        {
-          g_array_unref (ticks);
-          ticks = short_log_ticks (&axis, gap, localized);
-        }
+      GArray *ticks = choose_log_ticks (&axis, gap, localized);
       for (guint i = 0; i < ticks->len && kind == TN_TICKS_DURATION; i++)
         g_array_index (ticks, TnTick, i).value *= SECOND;
       return ticks;

@@ -8,6 +8,7 @@
 #define MAX_RECTS 4000         /* columns drawn as single rectangles; above, one picture */
 #define MAX_DOTTED 48          /* rows up to which each one gets a marker */
 #define LABEL_SIZE 11
+#define X_GAP 84 /* pixels between labels */
 #define LEGEND_WIDTH 190
 #define RAW_ALPHA 0.55f
 #define GHOST_ALPHA 0.4f
@@ -58,6 +59,13 @@ x_name (const TnPlot *self, const char *unit)
 
 /* --- layout --- */
 
+/* Tall plots need no denser labels than small ones. */
+static double
+y_gap (const TnPlot *self)
+{
+  return CLAMP (self->inner.height / 9, 32, 56);
+}
+
 static double
 widest_label (TnCanvas *canvas, GArray *ticks)
 {
@@ -74,9 +82,9 @@ widest_label (TnCanvas *canvas, GArray *ticks)
 static GArray *
 x_ticks (TnPlot *self, TnCanvas *canvas, char *unit)
 {
-  GArray *ticks = tn_axis_ticks (&self->x, x_ticks_kind (self), 70, self->options.localized, unit);
+  GArray *ticks = tn_axis_ticks (&self->x, x_ticks_kind (self), X_GAP, self->options.localized, unit);
   double need = widest_label (canvas, ticks) + 14;
-  if (need <= 70)
+  if (need <= X_GAP)
     return ticks;
   g_array_unref (ticks);
   return tn_axis_ticks (&self->x, x_ticks_kind (self), need, self->options.localized, unit);
@@ -86,7 +94,7 @@ void
 tn_plot_layout (TnPlot *self, TnCanvas *canvas, double width, double height)
 {
   char unit[TN_TICK_LABEL];
-  double top = fmax (self->options.show_title ? 36 : 18, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
+  double top = fmax (self->options.show_title ? 44 : 20, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
   double right = self->options.show_legend ? LEGEND_WIDTH + 16 : 14;
   self->width = width;
   self->height = height;
@@ -96,7 +104,7 @@ tn_plot_layout (TnPlot *self, TnCanvas *canvas, double width, double height)
   self->y.to = self->inner.y;
   tn_plot_update_x (self);
   tn_plot_update_y (self);
-  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, 34, self->options.localized, unit);
+  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, y_gap (self), self->options.localized, unit);
   double left = fmax (40, ceil ((widest_label (canvas, ticks) + 12) / 8) * 8); /* in steps: live labels must not shake the plot */
   self->inner.x = fmin (left, floor (width / 2));
   self->inner.width = fmax (8, floor (width - self->inner.x - right));
@@ -136,7 +144,7 @@ draw_y_axis (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   char unit[TN_TICK_LABEL];
   const TnRect *inner = &self->inner;
   const TnTextStyle style = { .size = LABEL_SIZE, .color = palette->dim_text, .anchor = TN_ANCHOR_END, .tabular = TRUE };
-  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, 34, self->options.localized, unit);
+  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, y_gap (self), self->options.localized, unit);
   for (guint i = 0; i < ticks->len; i++)
     {
       const TnTick *tick = &g_array_index (ticks, TnTick, i);
@@ -149,7 +157,7 @@ draw_y_axis (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   TnTextStyle unit_style = style;
   unit_style.anchor = TN_ANCHOR_START;
   unit_style.max_width = inner->width / 2;
-  tn_canvas_text (canvas, self->unit, fmax (4, inner->x - 36), inner->y - 6, &unit_style);
+  tn_canvas_text (canvas, self->unit, fmax (4, inner->x - 36), inner->y - 9, &unit_style);
 }
 
 static void
@@ -609,7 +617,7 @@ draw_heading (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
     return;
   if (width > room)
     dim.max_width = room;
-  tn_canvas_text (canvas, badge, right, self->inner.y - 6, &dim);
+  tn_canvas_text (canvas, badge, right, self->inner.y - 9, &dim);
 }
 
 void

@@ -180,7 +180,7 @@ typedef struct
   double distance; /* pixels in y from the pointer */
 } TnPlotHit;
 
-/** One hit a shown line, its row nearest in x to @x; nearest to @y first, those without a place last. Array of TnPlotHit; free with
+/** One hit a shown line that does not end before @x or begin behind it: its row nearest in x; nearest to @y first, those without a place last. Array of TnPlotHit; free with
  * g_array_unref. */
 GArray *tn_plot_hits (const TnPlot *self, double x, double y);
 /** What a range of steps holds, of one line. */
