@@ -17,6 +17,7 @@ typedef struct
   void **state;   /* addresses by graph parameter */
   int n_inputs;
   int x, labels, lr, step; /* input places; -1: none */
+  int loss, grad_norm, logits; /* output places of the plan; -1: none */
   gboolean classes; /* labels are classes and not target values */
 } TnCompiled;
 

@@ -57,6 +57,8 @@ struct _TnRanks
 };
 
 static TnComm *process;
+static gboolean process_is_over;
+static const TnCommTable *test_table, **own_table;
 
 void
 tn_ranks_set_process (TnComm *comm)
@@ -68,6 +70,12 @@ TnComm *
 tn_ranks_process (void)
 {
   return process;
+}
+
+gboolean
+tn_ranks_process_is_over (void)
+{
+  return process_is_over;
 }
 
 /* ---- the cut ---- */
@@ -94,6 +102,12 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("mpirun started %1 processes, parallel.ranks is %2: give both the same number."), n, ranks);
   if (alone && n > 1)
     return refuse (error, _("%1 ranks need a way to share the work: set parallel.mode = data_parallel, or parallel.ranks = 1."), n, 0);
+  if (n > 1 && !tn_settings_enum_is (settings, "parallel.mode", "data_parallel"))
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _("parallel.mode = %s can be planned (tenon-cli plan), not trained: set parallel.mode = data_parallel."),
+                   tn_settings_get_text (settings, "parallel.mode"));
+      return FALSE;
+    }
   if (blocks > 0 && (blocks & (blocks - 1)) != 0)
     return refuse (error, _("parallel.same_bits is %1: it must be a power of two."), blocks, 0);
   if (blocks > 0 && (n > blocks || blocks % n != 0))
@@ -253,7 +267,7 @@ carry_out (Rank *rank, const Order *order, TnStepResult *step, TnEvalResult *eva
 /* ---- the others ---- */
 
 static gboolean
-serve (Rank *rank, void (*beat) (gpointer data), gpointer data, GError **error)
+serve (Rank *rank, GError **error)
 {
   TnStepResult step;
   TnEvalResult evaluation;
@@ -263,8 +277,6 @@ serve (Rank *rank, void (*beat) (gpointer data), gpointer data, GError **error)
       Order order = { 0 };
       if (!tn_comm_broadcast (rank->comm, &order, sizeof order, TN_DTYPE_U8, 0, error))
         return FALSE;
-      if (beat != NULL)
-        beat (data);
       if (order.kind == ORDER_END)
         return TRUE;
       tn_pool_enter_worker ();
@@ -284,16 +296,16 @@ rank_main (void *data)
   g_snprintf (name, sizeof name, "tn-rank-%d", tn_comm_rank (rank->comm));
   pthread_setname_np (pthread_self (), name);
   tn_comm_threads_enter (rank->comm);
-  serve (rank, NULL, NULL, NULL); /* what failed is told by whoever waits for this rank */
+  serve (rank, NULL); /* what failed is told by whoever waits for this rank */
   tn_comm_threads_leave (rank->comm);
   return NULL;
 }
 
 gboolean
-tn_ranks_serve (TnRanks *self, void (*beat) (gpointer data), gpointer data, GError **error)
+tn_ranks_serve (TnRanks *self, GError **error)
 {
   self->served = TRUE;
-  return serve (&self->own[0], beat, data, error);
+  return serve (&self->own[0], error);
 }
 
 /* Signals are for the program's own threads. */
@@ -398,6 +410,11 @@ start_replicas (TnRanks *self, TnProgram *program, GError **error)
   g_autofree TnComm **comms = tn_comm_threads_new (self->n_own, 0, error);
   if (comms == NULL)
     return FALSE;
+  for (int k = 0; k < self->n_own && test_table != NULL; k++)
+    {
+      *own_table = k == 0 ? comms[k]->table : *own_table;
+      comms[k]->table = test_table;
+    }
   for (int k = 0; k < self->n_own; k++)
     self->own[k] = (Rank){ .ranks = self, .comm = comms[k], .program = k == 0 ? program : NULL };
   for (int k = 1; k < self->n_own; k++)
@@ -451,7 +468,7 @@ tn_ranks_free (TnRanks *self)
   if (self == NULL)
     return;
   if (self->own[0].comm != NULL && self->cut.rank == 0 && !self->served)
-    give_order (self, &(Order){ .kind = ORDER_END }, NULL, NULL, NULL);
+    process_is_over = give_order (self, &(Order){ .kind = ORDER_END }, NULL, NULL, NULL) && self->processes;
   for (int k = 0; k < self->n_own; k++)
     if (self->own[k].has_thread)
       pthread_join (self->own[k].thread, NULL);
@@ -475,11 +492,9 @@ tn_ranks_times (const TnRanks *self, TnRanksTimes *times)
   tn_reducer_ends (reducer, &times->begun_ns, &times->backward_ended_ns, &times->ended_ns);
 }
 
-const TnCommTable *
-tn_ranks_set_table (TnRanks *self, const TnCommTable *table)
+void
+tn_ranks_set_test_table (const TnCommTable *table, const TnCommTable **own)
 {
-  const TnCommTable *before = self->own[0].comm->table;
-  for (int k = 0; k < self->n_own; k++)
-    self->own[k].comm->table = table;
-  return before;
+  test_table = table;
+  own_table = own;
 }

@@ -47,12 +47,14 @@ gboolean tn_ranks_evaluate (TnRanks *self, const TnProgramBatch *batch, TnEvalRe
 gboolean tn_ranks_share_state (TnRanks *self, GError **error);
 int tn_ranks_n (const TnRanks *self);
 
-/** In a process that is not rank 0: does what rank 0 orders until it ends (TRUE) or fails. @beat is called before every order. */
-gboolean tn_ranks_serve (TnRanks *self, void (*beat) (gpointer data), gpointer data, GError **error);
+/** In a process that is not rank 0: does what rank 0 orders until it ends (TRUE) or fails. */
+gboolean tn_ranks_serve (TnRanks *self, GError **error);
 
 /** The process' end of its peers under mpirun, set once at start (borrowed); NULL: ranks are threads. */
 void tn_ranks_set_process (TnComm *comm);
 TnComm *tn_ranks_process (void);
+/** Whether rank 0 has told the other processes that the work is done. */
+gboolean tn_ranks_process_is_over (void);
 
 /* What rank 0's last step did when; monotonic ns. */
 typedef struct
@@ -63,6 +65,6 @@ typedef struct
 } TnRanksTimes;
 
 void tn_ranks_times (const TnRanks *self, TnRanksTimes *times);
-/** For tests: all ranks of this process work through @table from now on; its rows may call those of the one before, which is
- * returned. */
-const TnCommTable *tn_ranks_set_table (TnRanks *self, const TnCommTable *table);
+/** For tests: ranks that are made from now on work through @table, whose rows may call those of the transport's own, which is
+ * put into *@own. NULL ends it. */
+void tn_ranks_set_test_table (const TnCommTable *table, const TnCommTable **own);
