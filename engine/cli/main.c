@@ -64,10 +64,10 @@ tn_command_find (const char *name)
 static void
 print_help (FILE *out)
 {
-  fprintf (out, _ ("Usage: tenon-cli COMMAND [OPTION...]\n"));
+  fprintf (out, _ ("Usage: tenon-cli COMMAND [OPTION...]\n\nCommands:\n"));
   for (const TnCommand *command = commands; command->name != NULL; command++)
     fprintf (out, "  %-14s %s\n", command->name, _ (command->summary));
-  fprintf (out, _ ("RUN is DIR/runs/NAME; 'tenon-cli COMMAND --help' tells more of a command.\n"));
+  fprintf (out, _ ("\nRUN is DIR/runs/NAME; 'tenon-cli COMMAND --help' tells more of a command.\n"));
 }
 
 static int
