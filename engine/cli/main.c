@@ -22,7 +22,7 @@ static const TnCommand commands[] = {
   { "runs", "DIR", N_ ("List the runs of a project; remove, restore and rename them"),
     "tenon-cli runs digits --remove 2026-11-30-lenet5-01", tn_command_runs },
   { "queue", "WORD DIR [RUN]", N_ ("Runs that wait for each other: run, list, add, move, remove"),
-    "tenon-cli queue add digits --set optimizer.lr=0.02 && tenon-cli queue run digits", tn_command_queue },
+    "tenon-cli queue add digits && tenon-cli queue run digits", tn_command_queue },
   { "show", "RUN", N_ ("Say what stands in a run folder"), "tenon-cli show digits/runs/2026-11-30-lenet5-01", tn_command_show },
   { "attach", "RUN COMMAND", N_ ("Watch or steer a run: watch, pause, resume, park, stop, set ..."),
     "tenon-cli attach digits/runs/2026-11-30-lenet5-01 set optimizer.lr=0.001\n\nCommands: watch, pause, resume, park, stop, stop-now, checkpoint, extend N,\nset NAME=VALUE", tn_command_attach },
