@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,13 @@ spin (int ms)
   while (g_get_monotonic_time () < end);
 }
 
+/* What a test started ends with it, also where an assertion aborts it. */
+static void
+end_with_parent (gpointer data)
+{
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static gboolean
 have_tools (void)
 {
@@ -69,12 +77,15 @@ start_server (TnHarness *self, int width, int height)
   int ends[2];
   char number[16] = { 0 };
   g_assert_cmpint (pipe (ends), ==, 0);
+  fcntl (ends[0], F_SETFD, FD_CLOEXEC);
   g_autofree char *size = g_strdup_printf ("%dx%dx24", width, height), *fd = g_strdup_printf ("%d", ends[1]);
   char *argv[] = { (char *) "Xvfb", (char *) "-displayfd", fd, (char *) "-screen", (char *) "0", size, (char *) "-noreset", (char *) "-nolisten", (char *) "tcp", NULL };
   gboolean ok = g_spawn_async_with_fds (NULL, argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN
-                                        | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &self->server, -1, -1, -1, NULL);
+                                        | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, end_with_parent, NULL, &self->server, -1, -1, -1, NULL);
   close (ends[1]);
-  ok = ok && read (ends[0], number, sizeof number - 1) > 0;
+  /* To the end of the line: a pipe that closed before it wrote all would kill it. */
+  for (gsize n = 0; ok && n + 1 < sizeof number && strchr (number, '\n') == NULL; n++)
+    ok = read (ends[0], number + n, 1) == 1;
   close (ends[0]);
   self->display = g_strdup_printf (":%s", g_strstrip (number));
   return ok;
@@ -96,7 +107,6 @@ tn_harness_new (int width, int height)
       g_mkdir_with_parents (path, 0700);
       g_setenv (folders[i][0], path, TRUE);
     }
-  g_setenv ("DISPLAY", self->display, TRUE);
   static const char *const variables[][2]
     = { { "GDK_BACKEND", "x11" }, { "GSK_RENDERER", "cairo" }, { "GSETTINGS_BACKEND", "keyfile" }, { "GTK_A11Y", "none" }, { "ADW_DISABLE_PORTAL", "1" },
         { "TENON_TEST", "1" },    { "LC_ALL", "C.UTF-8" },     { "TZ", "UTC" },                   { "GIO_USE_VFS", "local" }, { "GTK_THEME", "" } };
@@ -108,6 +118,7 @@ tn_harness_new (int width, int height)
   g_unsetenv ("WAYLAND_DISPLAY");
   self->bus = g_test_dbus_new (G_TEST_DBUS_NONE);
   g_test_dbus_up (self->bus);
+  g_setenv ("DISPLAY", self->display, TRUE); /* which GTestDBus unsets */
   self->connection = g_dbus_connection_new_for_address_sync (g_test_dbus_get_bus_address (self->bus),
                                                              G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
                                                              NULL, NULL, NULL);
@@ -195,7 +206,7 @@ tn_harness_start (TnHarness *self, const char *argument)
   char *argv[] = { (char *) g_getenv ("TENON_WINDOW"), (char *) argument, NULL };
   g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "G_DEBUG", "fatal-criticals", TRUE);
   g_autoptr (GError) error = NULL;
-  g_spawn_async (NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &self->window, &error);
+  g_spawn_async (NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, end_with_parent, NULL, &self->window, &error);
   g_assert_no_error (error);
   gint64 end = g_get_monotonic_time () + 15 * G_USEC_PER_SEC;
   while (!is_up (self))
