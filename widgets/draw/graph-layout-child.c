@@ -61,6 +61,9 @@ read_clusters (Child *self, FILE *in)
       g_snprintf (name, sizeof name, "cluster_%d", i);
       self->clusters[i] = agsubg (parent >= 0 ? self->clusters[parent] : self->graph, name, 1);
       agsafeset (self->clusters[i], (char *) "margin", (char *) "14", (char *) "");
+      /* A label keeps room for the frame's head; what it says does not matter. */
+      agsafeset (self->clusters[i], (char *) "label", (char *) "M", (char *) "");
+      agsafeset (self->clusters[i], (char *) "fontsize", (char *) "13", (char *) "");
     }
   return TRUE;
 }
@@ -371,32 +374,6 @@ read_answer (const TnGraphCut *cut, const char *text)
   return ok && word (&at, "end") ? g_steal_pointer (&layout) : NULL;
 }
 
-/* dot knows nothing of the heads of frames: room is made above what lies in each, by pushing down whatever stands below its top. Only
- * where frames are few; a graph of one frame gets its head outside of the rest. */
-static void
-make_room_for_heads (const TnGraphCut *cut, TnGraphLayout *layout)
-{
-  for (int f = 0; f < cut->n_frames; f++)
-    {
-      TnRect *r = &layout->frames[f];
-      double head = 14;
-      r->y -= head;
-      r->height += head;
-    }
-  double top = 0;
-  for (int f = 0; f < cut->n_frames; f++)
-    top = MIN (top, layout->frames[f].y - 4);
-  if (top == 0)
-    return;
-  for (int b = 0; b < layout->n_boxes; b++)
-    layout->boxes[b].y -= top;
-  for (int f = 0; f < layout->n_frames; f++)
-    layout->frames[f].y -= top;
-  for (int p = 0; p < layout->first_point[layout->n_edges]; p++)
-    layout->points[p].y -= top;
-  layout->height -= top;
-}
-
 static TnGraphLayout *
 run_child (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellable *cancellable, const char **why)
 {
@@ -428,7 +405,6 @@ run_child (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellabl
   TnGraphLayout *layout = text != NULL ? read_answer (cut, text) : NULL;
   if (layout == NULL)
     return NULL;
-  make_room_for_heads (cut, layout);
   if (!tn_graph_layout_check (layout, cut, NULL))
     {
       *why = "overlap";
