@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -374,6 +375,28 @@ read_answer (const TnGraphCut *cut, const char *text)
   return ok && word (&at, "end") ? g_steal_pointer (&layout) : NULL;
 }
 
+/* The question as a file in memory: a child that ends before it has read a pipe would end this program too (SIGPIPE). */
+static int
+question_file (GBytes *question)
+{
+  gsize n, done = 0;
+  const char *data = g_bytes_get_data (question, &n);
+  int fd = memfd_create ("tenon-layout", MFD_CLOEXEC);
+  while (fd >= 0 && done < n)
+    {
+      gssize written = write (fd, data + done, n - done);
+      if (written <= 0)
+        {
+          close (fd);
+          return -1;
+        }
+      done += (gsize) written;
+    }
+  if (fd >= 0)
+    lseek (fd, 0, SEEK_SET);
+  return fd;
+}
+
 static TnGraphLayout *
 run_child (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellable *cancellable, const char **why)
 {
@@ -383,12 +406,16 @@ run_child (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellabl
   *why = "missing";
   if (program == NULL)
     return NULL;
-  g_autoptr (GSubprocess) child = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL,
-                                                    program, "layout", "--seconds", seconds_text, "--memory-mib", memory_text, NULL);
+  g_autoptr (GBytes) question = make_question (cut), answer = NULL;
+  int in = question_file (question);
+  if (in < 0)
+    return NULL;
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+  g_subprocess_launcher_take_stdin_fd (launcher, in);
+  g_autoptr (GSubprocess) child = g_subprocess_launcher_spawn (launcher, NULL, program, "layout", "--seconds", seconds_text, "--memory-mib", memory_text, NULL);
   if (child == NULL)
     return NULL;
-  g_autoptr (GBytes) question = make_question (cut), answer = NULL;
-  gboolean talked = g_subprocess_communicate (child, question, cancellable, &answer, NULL, NULL);
+  gboolean talked = g_subprocess_communicate (child, NULL, cancellable, &answer, NULL, NULL);
   if (!talked)
     g_subprocess_force_exit (child);
   g_subprocess_wait (child, NULL, NULL);
