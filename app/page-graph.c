@@ -2,6 +2,7 @@
 #include "page-graph.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 
 #include "application.h"
 #include "base/durable.h"
@@ -26,6 +27,7 @@ struct _TnPageGraph
   GSimpleActionGroup *actions;
   TnLoadedGraph *loaded;
   GCancellable *cancellable;
+  TnRun *watched; /* asked for times */
   GArray *found;
   guint found_at;
   gboolean filling;
@@ -75,15 +77,67 @@ phases_cb (TnPageGraph *self)
 static TnOverlayKind
 chosen_overlay (TnPageGraph *self)
 {
-  static const TnOverlayKind kinds[] = { TN_OVERLAY_NONE, TN_OVERLAY_MEMORY, TN_OVERLAY_FLOPS, TN_OVERLAY_DTYPE };
+  static const TnOverlayKind kinds[] = { TN_OVERLAY_NONE, TN_OVERLAY_TIME, TN_OVERLAY_MEMORY, TN_OVERLAY_FLOPS, TN_OVERLAY_DTYPE };
   guint at = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->overlay_drop));
   return at < G_N_ELEMENTS (kinds) ? kinds[at] : TN_OVERLAY_NONE;
+}
+
+static const TnGraphSource *
+shown_source (TnPageGraph *self)
+{
+  guint at = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->source_drop));
+  return at < self->sources->len ? self->sources->pdata[at] : NULL;
+}
+
+/* Means over 20 steps by the trainer; its ids are those of the graph as the passes left it. */
+static void
+node_times_cb (TnPageGraph *self, TnNodeTimesReport *report)
+{
+  TnGraphDocument *document = tn_graph_view_document (view_of (self));
+  const TnGraphSource *source = shown_source (self);
+  if (document == NULL || source == NULL || source->kind == TN_GRAPH_SOURCE_FILE || !source->optimized || chosen_overlay (self) != TN_OVERLAY_TIME)
+    return;
+  g_autofree double *values = g_new (double, document->n_items + 1);
+  for (int i = 0; i < document->n_items; i++)
+    values[i] = NAN;
+  for (guint k = 0; k < report->n; k++)
+    if (report->ids[k] < (guint32) document->n_items && document->items[report->ids[k]].order == (int) report->ids[k])
+      values[report->ids[k]] = report->mean_ns[k];
+  g_autofree char *when = g_strdup_printf (_ ("measured up to step %" G_GINT64_FORMAT), report->step);
+  tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), NULL);
+  tn_graph_view_set_overlay (view_of (self), tn_graph_overlay_new_times (document, values, when));
+  tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), tn_graph_view_overlay (view_of (self)));
+}
+
+static void
+watch_times (TnPageGraph *self, gboolean on)
+{
+  TnRun *run = on ? tn_page_run (TN_PAGE (self)) : NULL;
+  if (self->watched == run)
+    return;
+  if (self->watched != NULL)
+    {
+      g_signal_handlers_disconnect_by_func (self->watched, node_times_cb, self);
+      if (tn_run_is_connected (self->watched))
+        tn_run_call_async (self->watched, "WatchTimes", g_variant_new ("(b)", FALSE), NULL, NULL, NULL);
+    }
+  g_set_object (&self->watched, run);
+  if (run == NULL)
+    return;
+  g_signal_connect_object (run, "node-times", G_CALLBACK (node_times_cb), self, G_CONNECT_SWAPPED);
+  if (tn_run_is_connected (run))
+    tn_run_call_async (run, "WatchTimes", g_variant_new ("(b)", TRUE), NULL, NULL, NULL);
 }
 
 static void
 overlay_cb (TnPageGraph *self)
 {
   TnGraphDocument *document = tn_graph_view_document (view_of (self));
+  gboolean time = chosen_overlay (self) == TN_OVERLAY_TIME;
+  TnRun *run = tn_page_run (TN_PAGE (self));
+  watch_times (self, time);
+  if (time && (run == NULL || !tn_run_is_connected (run)))
+    tn_page_toast (TN_PAGE (self), _ ("Times appear while a run trains"));
   tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), NULL);
   tn_graph_view_set_overlay (view_of (self), document != NULL ? tn_graph_overlay_new (document, chosen_overlay (self)) : NULL);
   tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), tn_graph_view_overlay (view_of (self)));
@@ -902,7 +956,7 @@ static void
 build_tools (TnPageGraph *self)
 {
   TnPage *page = TN_PAGE (self);
-  const char *overlays[] = { tn_overlay_kind_title (TN_OVERLAY_NONE), tn_overlay_kind_title (TN_OVERLAY_MEMORY), tn_overlay_kind_title (TN_OVERLAY_FLOPS),
+  const char *overlays[] = { tn_overlay_kind_title (TN_OVERLAY_NONE), tn_overlay_kind_title (TN_OVERLAY_TIME), tn_overlay_kind_title (TN_OVERLAY_MEMORY), tn_overlay_kind_title (TN_OVERLAY_FLOPS),
                              tn_overlay_kind_title (TN_OVERLAY_DTYPE), NULL };
   g_autoptr (GMenuModel) menu = view_menu ();
   self->source_names = gtk_string_list_new (NULL);
@@ -1007,6 +1061,8 @@ tn_page_graph_dispose (GObject *object)
   if (self->cancellable != NULL)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
+  if (self->watched != NULL)
+    watch_times (self, FALSE);
   g_clear_pointer (&self->hits, gtk_widget_unparent);
   g_clear_pointer (&self->context_menu, gtk_widget_unparent);
   g_clear_pointer (&self->loaded, tn_loaded_graph_free);

@@ -11,6 +11,7 @@
  * operands become attributes, tensors become constants; a Load is the parameter it loads; the values that only keep an
  * order (UMonad, UpdateState, Depend's second operand) are control links. */
 
+#define MAX_BESIDE 25  /* function graphs that stand beside the entry; more lie in one scope */
 #define MAX_VALUE 1024 /* bytes of an attribute: MindInsight's limit */
 
 typedef struct
@@ -223,7 +224,8 @@ place_graph (Maker *self, const TnIrGraph *graph, gboolean is_entry)
   if (is_entry)
     self->entry = placed;
 
-  g_autofree char *prefix = is_entry ? NULL : g_strdelimit (g_strdup (graph->name), "/", '_');
+  g_autofree char *name = g_strdelimit (g_strdup (graph->name), "/", '_');
+  g_autofree char *prefix = is_entry ? NULL : g_strconcat (self->ir->graphs->len > MAX_BESIDE ? "functions/" : "", name, NULL);
   const GPtrArray *parameters = is_entry && graph->parameters->len == 0 ? self->ir->parameters : graph->parameters;
   for (guint i = 0; i < parameters->len; i++)
     {

@@ -20,7 +20,7 @@
 #define TN_GRAPH_DOCUMENT_MAX_ITEMS 2000000
 #define TN_GRAPH_DOCUMENT_MAX_LINKS 8000000
 #define TN_GRAPH_DOCUMENT_MAX_BYTES (512u << 20) /* of a file */
-#define TN_GRAPH_DOCUMENT_MAX_SIDE_BY_SIDE 150   /* in one scope: more are put into made scopes in the order of the data */
+#define TN_GRAPH_DOCUMENT_MAX_SIDE_BY_SIDE 100   /* in one scope: more are put into made scopes in the order of the data */
 #define TN_GRAPH_DOCUMENT_MAX_DEPTH 64           /* of scopes: what is deeper lies in the 64th */
 
 typedef enum

@@ -54,7 +54,8 @@ static void
 walk (TnGraphDocument *document, const char *what, GRand *rand)
 {
   g_autoptr (TnGraphFolds) folds = tn_graph_folds_new (document);
-  g_assert_cmpint (tn_graph_folds_count (folds), <=, MAX (folds->show.max_boxes, 151));
+  if (tn_graph_folds_count (folds) > folds->show.max_boxes)
+    g_error ("%s: %d boxes at first", what, tn_graph_folds_count (folds));
   check_layout (folds, what);
   for (int k = 0; k < 20 && document->n_scopes > 0; k++)
     {
@@ -374,8 +375,8 @@ test_search (void)
 {
   g_autoptr (TnGraphDocument) document = preset_document ("lenet5");
   int all = 0;
-  g_autoptr (GArray) hits = tn_graph_search (document, "CONV2d conv2", 10, &all);
-  g_assert_cmpint (all, >=, 3);
+  g_autoptr (GArray) hits = tn_graph_search (document, "backpropFILTER conv2-", 10, &all); /* "conv2" alone is in "Conv2D" too */
+  g_assert_cmpint (all, ==, 1);
   for (guint i = 0; i < hits->len; i++)
     {
       const TnGraphItem *item = &document->items[g_array_index (hits, int, i)];

@@ -359,7 +359,8 @@ merge_equal (Maker *self)
       const TnGraphBox *box = box_at (self, (int) b);
       group[b] = -1;
       int above = box->frame >= 0 ? g_array_index (self->frames, TnGraphFrame, box->frame).scope : self->document->n_scopes;
-      if (box->kind > TN_BOX_SCOPE || box->is_input || self->folds->unfolded[above])
+      gboolean made = box->kind == TN_BOX_SCOPE && self->document->scopes[box->scope].made; /* they say where one is: never folded */
+      if (box->kind > TN_BOX_SCOPE || box->is_input || made || self->folds->unfolded[above])
         continue;
       guint64 hash = mix (mix (box_structure (self, box), (guint64) (box->frame + 1)), (guint64) box->side);
       int found = GPOINTER_TO_INT (g_hash_table_lookup (index, &hash)) - 1;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -61,6 +62,9 @@ read_clusters (Child *self, FILE *in)
       g_snprintf (name, sizeof name, "cluster_%d", i);
       self->clusters[i] = agsubg (parent >= 0 ? self->clusters[parent] : self->graph, name, 1);
       agsafeset (self->clusters[i], (char *) "margin", (char *) "14", (char *) "");
+      /* A label keeps room for the frame's head; what it says does not matter. */
+      agsafeset (self->clusters[i], (char *) "label", (char *) "M", (char *) "");
+      agsafeset (self->clusters[i], (char *) "fontsize", (char *) "13", (char *) "");
     }
   return TRUE;
 }
@@ -371,30 +375,26 @@ read_answer (const TnGraphCut *cut, const char *text)
   return ok && word (&at, "end") ? g_steal_pointer (&layout) : NULL;
 }
 
-/* dot knows nothing of the heads of frames: room is made above what lies in each, by pushing down whatever stands below its top. Only
- * where frames are few; a graph of one frame gets its head outside of the rest. */
-static void
-make_room_for_heads (const TnGraphCut *cut, TnGraphLayout *layout)
+/* The question as a file in memory: a child that ends before it has read a pipe would end this program too (SIGPIPE). */
+static int
+question_file (GBytes *question)
 {
-  for (int f = 0; f < cut->n_frames; f++)
+  gsize n, done = 0;
+  const char *data = g_bytes_get_data (question, &n);
+  int fd = memfd_create ("tenon-layout", MFD_CLOEXEC);
+  while (fd >= 0 && done < n)
     {
-      TnRect *r = &layout->frames[f];
-      double head = 14;
-      r->y -= head;
-      r->height += head;
+      gssize written = write (fd, data + done, n - done);
+      if (written <= 0)
+        {
+          close (fd);
+          return -1;
+        }
+      done += (gsize) written;
     }
-  double top = 0;
-  for (int f = 0; f < cut->n_frames; f++)
-    top = MIN (top, layout->frames[f].y - 4);
-  if (top == 0)
-    return;
-  for (int b = 0; b < layout->n_boxes; b++)
-    layout->boxes[b].y -= top;
-  for (int f = 0; f < layout->n_frames; f++)
-    layout->frames[f].y -= top;
-  for (int p = 0; p < layout->first_point[layout->n_edges]; p++)
-    layout->points[p].y -= top;
-  layout->height -= top;
+  if (fd >= 0)
+    lseek (fd, 0, SEEK_SET);
+  return fd;
 }
 
 static TnGraphLayout *
@@ -406,12 +406,16 @@ run_child (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellabl
   *why = "missing";
   if (program == NULL)
     return NULL;
-  g_autoptr (GSubprocess) child = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL,
-                                                    program, "layout", "--seconds", seconds_text, "--memory-mib", memory_text, NULL);
+  g_autoptr (GBytes) question = make_question (cut), answer = NULL;
+  int in = question_file (question);
+  if (in < 0)
+    return NULL;
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+  g_subprocess_launcher_take_stdin_fd (launcher, in);
+  g_autoptr (GSubprocess) child = g_subprocess_launcher_spawn (launcher, NULL, program, "layout", "--seconds", seconds_text, "--memory-mib", memory_text, NULL);
   if (child == NULL)
     return NULL;
-  g_autoptr (GBytes) question = make_question (cut), answer = NULL;
-  gboolean talked = g_subprocess_communicate (child, question, cancellable, &answer, NULL, NULL);
+  gboolean talked = g_subprocess_communicate (child, NULL, cancellable, &answer, NULL, NULL);
   if (!talked)
     g_subprocess_force_exit (child);
   g_subprocess_wait (child, NULL, NULL);
@@ -428,7 +432,6 @@ run_child (const TnGraphCut *cut, const TnGraphLayoutLimits *limits, GCancellabl
   TnGraphLayout *layout = text != NULL ? read_answer (cut, text) : NULL;
   if (layout == NULL)
     return NULL;
-  make_room_for_heads (cut, layout);
   if (!tn_graph_layout_check (layout, cut, NULL))
     {
       *why = "overlap";
