@@ -112,7 +112,7 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("parallel.same_bits is %1: it must be a power of two."), blocks, 0);
   if (blocks > 0 && (n > blocks || blocks % n != 0))
     return refuse (error, _("%1 ranks do not divide the %2 blocks of parallel.same_bits: take as many ranks, or a power of two fewer."), n, blocks);
-  gboolean joined = n > 1 && tn_settings_is_set (settings, "parallel.batch_norm") && tn_settings_enum_is (settings, "parallel.batch_norm", "global");
+  gboolean joined = n > 1 && tn_settings_enum_is (settings, "parallel.batch_norm", "global");
   if (joined && blocks > 0)
     return refuse (error, _("The %1 blocks of parallel.same_bits have statistics of their own: set parallel.batch_norm = local, or parallel.same_bits = 0."), blocks, 0);
   int64_t s = blocks > 0 ? blocks : n;
