@@ -207,7 +207,8 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
     .optimizer_level = tn_settings_get_bool (s, "parallel.optimizer") ? (int) tn_settings_get_int (s, "parallel.optimizer_level") : 0,
     .optimizer_shard = shard == 1 ? -1 : shard,
     .optimizer_threshold = tn_settings_get_int (s, "parallel.optimizer_threshold") * 1024,
-    .local_batch_norm = tn_settings_enum_is (s, "parallel.batch_norm", "local"),
+    .local_batch_norm = tn_settings_enum_is (s, "parallel.batch_norm", "local")
+                        || (tn_settings_enum_is (s, "parallel.batch_norm", "auto") && tn_settings_enum_is (s, "parallel.mode", "data_parallel")),
   };
   return g_steal_pointer (&self);
 }

@@ -2,6 +2,7 @@
 #include "train/program-private.h"
 #include "base/error.h"
 #include "ir/passes.h"
+#include "parallel/shard-graph.h"
 #include "train/ranks.h"
 #include "train/memory-limit.h"
 #include <math.h>
@@ -69,6 +70,19 @@ share_compiled (const TnCompiled *theirs)
   return compiled;
 }
 
+/* The graph of one of several ranks that take @rows each, where some nodes need all of them: what it computes is what one rank
+ * computes with the whole batch. */
+static TnGraph *
+joined_graph (const TnProgram *self, int64_t rows, GError **error)
+{
+  g_autoptr (TnGraph) whole = tn_program_training_graph (&self->recipe, rows * self->n_joined, error);
+  g_autofree char *text = g_strdup_printf ("dp=%d", self->n_joined);
+  g_autoptr (TnMesh) mesh = whole != NULL ? tn_mesh_parse (text, -1, error) : NULL;
+  TnShardOptions options = { .mesh = mesh };
+  g_autoptr (TnSharded) sharded = mesh != NULL ? tn_shard_graph (whole, &options, error) : NULL;
+  return sharded != NULL ? tn_graph_ref (tn_sharded_graph (sharded)) : NULL;
+}
+
 static TnCompiled *
 compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
 {
@@ -78,7 +92,9 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
   TnCompiled *compiled = g_new0 (TnCompiled, 1);
   compiled->rows = rows;
   compiled->training = training;
-  compiled->built = training ? tn_program_training_graph (&self->recipe, rows, error) : tn_program_evaluation_graph (&self->recipe, rows, error);
+  compiled->built = training && self->n_joined > 0 ? joined_graph (self, rows, error)
+                    : training                     ? tn_program_training_graph (&self->recipe, rows, error)
+                                                   : tn_program_evaluation_graph (&self->recipe, rows, error);
   if (compiled->built != NULL)
     {
       g_autoptr (TnGraph) graph = tn_passes_run (compiled->built, tn_program_has_kernel, &self->target, NULL, NULL, error);
@@ -299,6 +315,7 @@ tn_program_new_replica (TnProgram *origin, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->origin = origin;
+  self->n_joined = origin->n_joined;
   self->recipe = origin->recipe;
   tn_model_ref (self->recipe.model);
   self->target = origin->target;
@@ -322,10 +339,11 @@ tn_program_new_replica (TnProgram *origin, GError **error)
 
 /* Not compiled yet. */
 static TnProgram *
-new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
+new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->n_replicas = n_replicas;
+  self->n_joined = n_joined;
   if (!tn_program_recipe_init (&self->recipe, model, settings, error))
     {
       self->recipe.model = NULL;
@@ -336,9 +354,9 @@ new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, GError **e
 }
 
 static TnProgram *
-new_with (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
+new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
 {
-  g_autoptr (TnProgram) self = new_uncompiled (model, settings, n_replicas, error);
+  g_autoptr (TnProgram) self = new_uncompiled (model, settings, n_replicas, n_joined, error);
   return self != NULL && start (self, settings, error) ? g_steal_pointer (&self) : NULL;
 }
 
@@ -349,7 +367,8 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
   if (!tn_ranks_cut (settings, &cut, error))
     return FALSE;
   g_autoptr (TnSettings) own = cut.n_blocks > 1 ? tn_ranks_own_settings (settings, &cut, error) : tn_settings_copy (settings);
-  g_autoptr (TnProgram) self = own != NULL ? new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, error) : NULL;
+  g_autoptr (TnProgram) self
+      = own == NULL ? NULL : new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, cut.n_blocks > 1 && cut.joined ? cut.n_ranks : 0, error);
   TnCompiled *compiled = NULL;
   int64_t rows = own != NULL ? tn_settings_get_int (own, "train.batch") : 0;
   if (self != NULL && start_target (self, own, error))
@@ -368,7 +387,7 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
 TnProgram *
 tn_program_new (TnModel *model, TnSettings *settings, GError **error)
 {
-  return new_with (model, settings, 1, error);
+  return new_with (model, settings, 1, 0, error);
 }
 
 TnProgram *
@@ -380,7 +399,7 @@ tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
   if (cut.n_blocks == 1)
     return tn_program_new (model, settings, error);
   g_autoptr (TnSettings) own = tn_ranks_own_settings (settings, &cut, error);
-  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, error) : NULL;
+  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, cut.joined ? cut.n_ranks : 0, error) : NULL;
   if (self == NULL)
     return NULL;
   /* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
@@ -429,7 +448,8 @@ TnPlanRun
 tn_program_run (TnProgram *self, const TnCompiled *compiled, int64_t step, int64_t first_sample)
 {
   return (TnPlanRun){ .pool = self->pool, .memory = self->memory, .inputs = self->inputs, .state = compiled->state, .seed = self->seed,
-                      .step = (uint64_t) step, .first_sample = first_sample, .hook = self->hook };
+                      .step = (uint64_t) step, .first_sample = first_sample, .hook = self->hook,
+                      .collective = self->collectives != NULL ? tn_collectives_run : NULL, .collective_data = self->collectives };
 }
 
 void

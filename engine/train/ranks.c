@@ -112,6 +112,9 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("parallel.same_bits is %1: it must be a power of two."), blocks, 0);
   if (blocks > 0 && (n > blocks || blocks % n != 0))
     return refuse (error, _("%1 ranks do not divide the %2 blocks of parallel.same_bits: take as many ranks, or a power of two fewer."), n, blocks);
+  gboolean joined = n > 1 && tn_settings_enum_is (settings, "parallel.batch_norm", "global");
+  if (joined && blocks > 0)
+    return refuse (error, _("The %1 blocks of parallel.same_bits have statistics of their own: set parallel.batch_norm = local, or parallel.same_bits = 0."), blocks, 0);
   int64_t s = blocks > 0 ? blocks : n;
   if (batch % s != 0)
     return refuse (error, blocks > 0 ? _("train.batch = %1 cannot be cut into the %2 equal blocks of parallel.same_bits: choose a multiple.")
@@ -119,7 +122,7 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
                    batch, s);
   if (s > 1 && tn_settings_enum_is (settings, "device.mode", "pynative"))
     return refuse (error, _("Operators run one at a time (device.mode = pynative) on one rank only, not on %1: set device.mode = graph."), n, 0);
-  *cut = (TnRanksCut){ .n_ranks = (int) n, .n_threads = process != NULL ? 1 : (int) n, .n_blocks = (int) s,
+  *cut = (TnRanksCut){ .n_ranks = (int) n, .n_threads = process != NULL ? 1 : (int) n, .n_blocks = (int) s, .joined = joined,
                        .rank = process != NULL ? tn_comm_rank (process) : 0 };
   return TRUE;
 }
@@ -144,6 +147,8 @@ static gboolean
 prepare (Rank *rank, int64_t n, GError **error)
 {
   int blocks = rank->ranks->cut.n_blocks;
+  if (rank->ranks->cut.joined && n % blocks != 0)
+    return refuse (error, _("A batch of %1 cannot be shared equally by %2 ranks, which batch norm over all of them needs: set data.drop_last = true."), n, blocks);
   int64_t least = n / blocks, most = (n + blocks - 1) / blocks;
   return (least == 0 || tn_program_compiled (rank->program, least, TRUE, error) != NULL)
          && tn_program_compiled (rank->program, most, TRUE, error) != NULL;
@@ -246,9 +251,11 @@ carry_out (Rank *rank, const Order *order, TnStepResult *step, TnEvalResult *eva
     case ORDER_PREPARE:
       return prepare (rank, order->n, error);
     case ORDER_STEP:
+      mine = rows_of (rank, order);
+      if (rank->ranks->cut.joined)
+        return tn_program_forward_backward_alone (rank->program, &mine, order->step, step, error);
       if (rank->reducer == NULL && !make_reducer (rank, error))
         return FALSE;
-      mine = rows_of (rank, order);
       return tn_reducer_step (rank->reducer, &mine, order->n, order->step, step, error);
     case ORDER_UPDATE:
       return tn_program_update_alone (rank->program, order->lr, order->step, error);
@@ -332,6 +339,8 @@ make_plans (TnRanks *self, const Order *order, GError **error)
 {
   int blocks = self->cut.n_blocks;
   gboolean training = order->kind != ORDER_EVALUATE;
+  if (self->cut.joined && training && order->n % blocks != 0)
+    return order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END || prepare (&self->own[0], order->n, error);
   if (order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END)
     return TRUE;
   for (int64_t rows = order->n / blocks; rows <= (order->n + blocks - 1) / blocks; rows++)
@@ -420,6 +429,12 @@ start_replicas (TnRanks *self, TnProgram *program, GError **error)
   for (int k = 1; k < self->n_own; k++)
     if ((self->own[k].program = tn_program_new_replica (program, error)) == NULL)
       return FALSE;
+  return TRUE;
+}
+
+static gboolean
+start_threads (TnRanks *self, GError **error)
+{
   for (int k = 1; k < self->n_own; k++)
     if (!start_thread (&self->own[k], error))
       return FALSE;
@@ -441,6 +456,10 @@ tn_ranks_new (TnProgram *program, const TnSettings *settings, const TnRanksCut *
     self->own[0] = (Rank){ .ranks = self, .comm = process, .program = program };
   else
     ok = start_replicas (self, program, error);
+  for (int k = 0; ok && cut->joined && k < self->n_own; k++)
+    self->own[k].program->collectives = tn_collectives_new (self->own[k].comm);
+  if (ok && !self->processes)
+    ok = start_threads (self, error);
   if (ok && self->processes && cut->rank == 0) /* replicas of this process are copies already */
     ok = tn_ranks_share_state (self, error);
   if (ok)
@@ -453,6 +472,8 @@ static void
 clear_rank (TnRanks *self, Rank *rank)
 {
   tn_reducer_free (rank->reducer);
+  if (rank->program != NULL)
+    g_clear_pointer (&rank->program->collectives, tn_collectives_free);
   if (rank != &self->own[0])
     tn_program_free (rank->program);
   if (!self->processes)

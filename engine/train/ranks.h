@@ -16,7 +16,9 @@
  *             where a rank ends), so the bits depend on S and not on the number of ranks.
  *   buckets   with one block a rank, gradients are brought together in buckets in the order in which the plan makes them,
  *             each as soon as its last gradient is there (reducer.h).
- *   norms     batch norm uses the statistics of its block; the running ones are the blocks' mean.
+ *   norms     batch norm uses the statistics of its block; the running ones are the blocks' mean. With parallel.batch_norm=global
+ *             it uses those of the whole batch: then the plan of every rank is that of the sharded graph, which reduces
+ *             gradients as it goes, and a batch must divide by the ranks.
  *
  * An error on any rank stops all; the error that the caller gets names the rank. */
 typedef struct _TnRanks TnRanks;
@@ -26,6 +28,7 @@ typedef struct
 {
   int n_ranks, n_threads; /* n_threads: of these in this process */
   int n_blocks;           /* S; 1: nothing is shared */
+  gboolean joined;        /* batch norm over all ranks: their plans call each other in the middle (parallel/shard-graph.h) */
   int rank;               /* of this process; 0 where ranks are threads */
 } TnRanksCut;
 
