@@ -136,6 +136,25 @@ run_ranks (Ranks *ranks)
 }
 
 static void
+clear_values (Ranks *ranks, gboolean parameters_too)
+{
+  for (int id = 0; id < tn_graph_n_nodes (ranks->graph); id++)
+    {
+      const TnNode *node = tn_graph_node (ranks->graph, id);
+      for (int p = 0; p < ranks->n && (parameters_too || !tn_node_is_parameter (node)); p++)
+        for (int o = 0; o < node->n_outputs; o++)
+          g_clear_pointer (&ranks->values[p][ranks->first[id] + o], tn_tensor_unref);
+    }
+  for (int p = 0; p < ranks->n && parameters_too; p++)
+    g_free (ranks->values[p]);
+  if (parameters_too)
+    {
+      g_free (ranks->values);
+      g_free (ranks->first);
+    }
+}
+
+static void
 check_close (const char *what, TnTensor *whole, TnTensor *const *parts, const TnLayout *layout, double tolerance)
 {
   double largest = 0, worst = 0;
@@ -264,8 +283,12 @@ compare (TnGraph *whole, const TnShardOptions *options, int steps, double tolera
             parts[p] = many.values[p][many.first[tn_graph_find_parameter (local, name)->node->id]];
           check_close (name, state->pdata[i], parts, tn_sharded_parameter (sharded, name), tolerance);
         }
+      clear_values (&one, FALSE);
+      clear_values (&many, FALSE);
     }
-  return tn_sharded_n_traffic (sharded); /* the tensors go with the process */
+  clear_values (&one, TRUE);
+  clear_values (&many, TRUE);
+  return tn_sharded_n_traffic (sharded);
 }
 
 static const Net lenet = { .preset = "lenet5", .batch = 8 }, cnn = { .preset = "small-cnn", .batch = 8 };
