@@ -263,3 +263,10 @@ tn_data_classes_focus_filter (TnDataClasses *self)
   g_return_if_fail (TN_IS_DATA_CLASSES (self));
   tn_table_focus_filter (TN_TABLE (self->table));
 }
+
+void
+tn_data_classes_set_narrow (TnDataClasses *self, gboolean narrow)
+{
+  g_return_if_fail (TN_IS_DATA_CLASSES (self));
+  tn_table_set_narrow (TN_TABLE (self->table), narrow);
+}

@@ -12,4 +12,5 @@ G_DECLARE_FINAL_TYPE (TnDataClasses, tn_data_classes, TN, DATA_CLASSES, AdwBin)
 
 GtkWidget *tn_data_classes_new (void);
 void tn_data_classes_set_scan (TnDataClasses *self, TnDataScan *scan);
+void tn_data_classes_set_narrow (TnDataClasses *self, gboolean narrow);
 void tn_data_classes_focus_filter (TnDataClasses *self);

@@ -314,6 +314,7 @@ tn_data_preview_class_init (TnDataPreviewClass *klass)
   G_OBJECT_CLASS (klass)->dispose = tn_data_preview_dispose;
   G_OBJECT_CLASS (klass)->finalize = tn_data_preview_finalize;
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (klass), GDK_KEY_Delete, 0, "page.exclude", NULL);
   signals[SELECTED] = g_signal_new ("selected", TN_TYPE_DATA_PREVIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_INT64);
   signals[OPENED] = g_signal_new ("opened", TN_TYPE_DATA_PREVIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_INT64);
 }

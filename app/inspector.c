@@ -34,7 +34,7 @@ add_fact (AdwPreferencesGroup *group, const char *name, const char *value)
   g_autofree char *copy = g_strdup_printf (_("Copy %s"), name);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), name);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_width_chars (GTK_LABEL (label), (int) MIN (g_utf8_strlen (value, -1), 18));
   gtk_label_set_selectable (GTK_LABEL (label), FALSE);
   gtk_label_set_xalign (GTK_LABEL (label), 1);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 22);
@@ -302,7 +302,11 @@ tn_inspector_init (TnInspector *self)
   gtk_box_append (GTK_BOX (box), bar);
   gtk_box_append (GTK_BOX (box), self->page);
   gtk_widget_add_css_class (box, "background");
-  adw_bin_set_child (ADW_BIN (self), box);
+  GtkWidget *clamp = adw_clamp_new (); /* a pane takes its natural width: this is it */
+  adw_clamp_set_maximum_size (ADW_CLAMP (clamp), 320);
+  adw_clamp_set_tightening_threshold (ADW_CLAMP (clamp), 320);
+  adw_clamp_set_child (ADW_CLAMP (clamp), box);
+  adw_bin_set_child (ADW_BIN (self), clamp);
   gtk_widget_set_name (GTK_WIDGET (self), "inspector_box");
 }
 

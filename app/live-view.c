@@ -305,7 +305,6 @@ void
 tn_live_view_set_columns (TnLiveView *self, guint columns)
 {
   gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flow), columns);
-  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flow), columns);
 }
 
 void
@@ -379,6 +378,7 @@ make_plots (TnLiveView *self)
 {
   self->flow = gtk_flow_box_new ();
   gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (self->flow), GTK_SELECTION_NONE);
+  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flow), 1);
   gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (self->flow), TRUE);
   gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (self->flow), 12);
   gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (self->flow), 12);
@@ -392,7 +392,7 @@ make_plots (TnLiveView *self)
       options.localized = TRUE;
       tn_plot_set_options (drawn, &options);
       gtk_widget_set_name (self->plots[i], cards[i].id);
-      gtk_widget_set_size_request (self->plots[i], 260, 200);
+      gtk_widget_set_size_request (self->plots[i], 240, 200);
       gtk_widget_set_hexpand (self->plots[i], TRUE);
       gtk_widget_set_vexpand (self->plots[i], TRUE);
       gtk_widget_add_css_class (title, "heading");

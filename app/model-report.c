@@ -18,6 +18,7 @@ cell_report_free (gpointer data)
   g_free (cell->path);
   g_free (cell->name);
   g_free (cell->type);
+  g_free (cell->scope);
   g_free (cell);
 }
 
@@ -68,8 +69,8 @@ add_cells (TnModelReport *self, GHashTable *by_scope, JsonArray *array, const ch
       cell->name = name != NULL ? g_strdup (name) : g_strdup_printf ("%u", i);
       g_ptr_array_add (self->cells, cell);
       g_hash_table_insert (self->by_path, cell->path, cell);
-      char *own_scope = g_strdup_printf ("%s/%s-%s", scope, cell->name, cell->type);
-      g_hash_table_insert (by_scope, own_scope, cell);
+      cell->scope = g_strdup_printf ("%s/%s-%s", scope, cell->name, cell->type);
+      g_hash_table_insert (by_scope, cell->scope, cell);
       const TnCellClass *klass = tn_cell_class_find (cell->type);
       for (const TnOption *option = klass != NULL ? klass->options : NULL; option != NULL && option->name != NULL; option++)
         {
@@ -77,7 +78,7 @@ add_cells (TnModelReport *self, GHashTable *by_scope, JsonArray *array, const ch
           if (member == NULL || !JSON_NODE_HOLDS_ARRAY (member))
             continue;
           g_autofree char *member_path = tn_json_path_member (cell->path, option->name);
-          add_cells (self, by_scope, json_node_get_array (member), member_path, own_scope);
+          add_cells (self, by_scope, json_node_get_array (member), member_path, cell->scope);
         }
     }
 }
@@ -108,7 +109,7 @@ count_node (TnModelReport *self, GHashTable *by_scope, const TnNode *node)
           cell->output = without_batch (&node->outputs[0].shape);
           cell->flops += cost.flops / BATCH;
           if (own && !tn_node_is (node, "Reshape"))
-            cell->bytes += tn_shape_count (&node->outputs[0].shape) / BATCH * (int64_t) tn_dtype_size (node->outputs[0].dtype);
+            cell->bytes = tn_shape_count (&node->outputs[0].shape) / BATCH * (int64_t) tn_dtype_size (node->outputs[0].dtype);
         }
       char *slash = strrchr (scope, '/');
       if (slash == NULL)
@@ -232,7 +233,7 @@ tn_model_report_new (JsonNode *network, const char *freeze, const char *init)
   JsonObject *root = JSON_NODE_HOLDS_OBJECT (network) ? json_node_get_object (network) : NULL;
   self->name = g_strdup (root != NULL ? json_object_get_string_member_with_default (root, "name", "model") : "model");
 
-  g_autoptr (GHashTable) by_scope = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) by_scope = g_hash_table_new (g_str_hash, g_str_equal);
   g_autofree char *scope = g_strdup_printf ("Default/network-%s", self->name);
   JsonNode *cells = root != NULL ? json_object_get_member (root, "cells") : NULL;
   if (cells != NULL && JSON_NODE_HOLDS_ARRAY (cells))

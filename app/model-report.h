@@ -16,10 +16,11 @@
 typedef struct
 {
   char *path, *name, *type;
+  char *scope;           /* of its operators in the graph: "Default/network-LeNet5/conv1-Conv2d" */
   TnShape output;        /* of one sample */
   gboolean built;        /* output is known: no error before it */
   int64_t parameters;    /* elements, trained and frozen, of the cell and what is in it */
-  int64_t bytes;         /* of the outputs that its own operators make for one sample */
+  int64_t bytes;         /* of what it gives on for one sample; 0 for a view of its input and for containers */
   double flops;          /* forward, one sample */
 } TnCellReport;
 

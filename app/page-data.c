@@ -22,6 +22,7 @@ struct _TnPageData
   GtkWidget *views, *stack, *pane, *banner, *preview, *classes, *drawer;
   TnTableModel *drawer_model; /* that the drawer shows now */
   TnDataScan *scan;
+  guint tools_idle;
   GCancellable *cancellable; /* of the scan that goes on */
 };
 
@@ -270,14 +271,25 @@ opened_cb (TnDataPreview *preview, gint64 id, TnPageData *self)
 
 /* Page. */
 
-static void
-folded_cb (TnPageData *self)
+static gboolean
+show_tools_cb (gpointer data)
 {
+  TnPageData *self = data;
+  self->tools_idle = 0;
   gboolean folded = adw_leaflet_get_folded (ADW_LEAFLET (self->leaflet));
   gboolean on_form = adw_leaflet_get_visible_child (ADW_LEAFLET (self->leaflet)) == self->form_page;
   gtk_widget_set_visible (self->form_button, folded && !on_form);
   gtk_widget_set_visible (self->back_button, folded && on_form);
   gtk_widget_set_visible (self->views, !folded || !on_form);
+  return G_SOURCE_REMOVE;
+}
+
+/* The leaflet folds while it is given its size, when nothing may be shown or hidden. */
+static void
+folded_cb (TnPageData *self)
+{
+  if (self->tools_idle == 0)
+    self->tools_idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE, show_tools_cb, self, NULL);
 }
 
 static void
@@ -337,6 +349,7 @@ tn_page_data_build (TnPage *page)
   g_signal_connect (self->classes, "renamed", G_CALLBACK (renamed_cb), self);
   self->stack = gtk_stack_new ();
   gtk_widget_set_name (self->stack, "data_view_stack");
+  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
   gtk_stack_add_named (GTK_STACK (self->stack), self->preview, "preview");
   gtk_stack_add_named (GTK_STACK (self->stack), self->classes, "classes");
   g_object_bind_property (self->views, "active-id", self->stack, "visible-child-name", G_BINDING_SYNC_CREATE);
@@ -411,6 +424,7 @@ static void
 tn_page_data_width_changed (TnPage *page, TnWidthClass width)
 {
   tn_data_preview_set_narrow (TN_DATA_PREVIEW (TN_PAGE_DATA (page)->preview), width == TN_WIDTH_COMPACT);
+  tn_data_classes_set_narrow (TN_DATA_CLASSES (TN_PAGE_DATA (page)->classes), width == TN_WIDTH_COMPACT);
 }
 
 static guint
@@ -456,6 +470,7 @@ static void
 tn_page_data_dispose (GObject *object)
 {
   TnPageData *self = TN_PAGE_DATA (object);
+  g_clear_handle_id (&self->tools_idle, g_source_remove);
   stop_scan (self);
   g_clear_pointer (&self->scan, tn_data_scan_unref);
   G_OBJECT_CLASS (tn_page_data_parent_class)->dispose (object);
@@ -478,7 +493,6 @@ tn_page_data_class_init (TnPageDataClass *klass)
   gtk_widget_class_install_action (widget_class, "page.exclude", NULL, exclude_action);
   gtk_widget_class_install_action (widget_class, "page.rescan", NULL, rescan_action);
   gtk_widget_class_install_action (widget_class, "page.choose", NULL, choose_action);
-  gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Delete, 0, "page.exclude", NULL);
 }
 
 static void

@@ -10,7 +10,7 @@
 #include "segmented.h"
 #include "settings-form.h"
 
-#define SETTINGS_WIDTH 400
+#define SETTINGS_WIDTH 330
 
 struct _TnPageTrain
 {
@@ -39,7 +39,7 @@ tn_page_train_width_changed (TnPage *page, TnWidthClass width)
 {
   TnPageTrain *self = TN_PAGE_TRAIN (page);
   show_panes (self);
-  tn_live_view_set_columns (TN_LIVE_VIEW (self->live), width <= TN_WIDTH_MEDIUM ? 1 : width == TN_WIDTH_HUGE ? 4 : 2);
+  tn_live_view_set_columns (TN_LIVE_VIEW (self->live), width == TN_WIDTH_COMPACT ? 1 : width == TN_WIDTH_HUGE ? 4 : 2);
 }
 
 static void
@@ -285,4 +285,15 @@ tn_page_train_class_init (TnPageTrainClass *class)
 static void
 tn_page_train_init (TnPageTrain *self)
 {
+}
+
+void
+tn_page_train_show_setting (TnPageTrain *self, const char *name)
+{
+  g_return_if_fail (TN_IS_PAGE_TRAIN (self));
+  if (self->form == NULL)
+    return;
+  if (tn_page_width (TN_PAGE (self)) == TN_WIDTH_COMPACT)
+    tn_segmented_set_active_id (TN_SEGMENTED (self->views), "settings");
+  tn_settings_form_show (TN_SETTINGS_FORM (self->form), name);
 }

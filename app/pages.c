@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "page-graph.h"
 #include "page-train.h"
 
 /* The destinations, in the order of the sidebar. A new page is one row here and its own file. */
@@ -10,6 +11,9 @@ const TnPageInfo tn_pages[] = {
   { "train", N_("Train"), "tn-train-symbolic", TN_PAGE_BUILD, tn_page_train_get_type,
     N_("Here the network learns. Press Train: the curves grow while the weights change, and the settings on the left say how. Change one, "
        "press Train again, and the new curve is drawn over the old one.") },
+  { "graph", N_("Graph"), "tn-graph-symbolic", TN_PAGE_INSIDE, tn_page_graph_get_type,
+    N_("Here is what one training step computes: forward on the left, backward beside it, the optimizer below. A double click opens a layer, "
+       "a number in a tag leads to its other end. Find an operator by any part of its name, type or shape.") },
   { NULL },
 };
 

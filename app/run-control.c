@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "run-process.h"
@@ -469,6 +470,33 @@ tn_run_control_set_document (TnRunControl *self, TnDocument *document)
 
 /* Starting. */
 
+/* A trainer that ended before it took its run left the reason in the log. */
+static void
+read_log_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  g_autofree char *path = g_build_filename (data, "log.txt", NULL), *text = NULL;
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    text = g_strdup ("");
+  const char *line = strrchr (g_strchomp (text), '\n');
+  g_task_return_pointer (task, g_utf8_make_valid (line != NULL ? line + 1 : text, -1), g_free);
+}
+
+static void
+log_read_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree char *line = g_task_propagate_pointer (G_TASK (result), NULL);
+  g_autoptr (GError) error = g_error_new (TN_ERROR, TN_ERROR_STATE, _("The training did not start. %s"), line);
+  fail (TN_RUN_CONTROL (source), error);
+}
+
+static void
+tell_start_failed (TnRunControl *self)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, log_read_cb, NULL);
+  g_task_set_task_data (task, g_strdup (self->path), g_free);
+  g_task_run_in_thread (task, read_log_thread);
+}
+
 static void
 exited_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -478,9 +506,14 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (process != self->process)
     return;
   self->exit_signal = g_subprocess_get_if_signaled (process) ? g_subprocess_get_term_sig (process) : 0;
+  gboolean refused = g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) != 0;
   g_clear_object (&self->process);
   if (self->run != NULL)
-    tn_run_expect (self->run); /* its end is in the folder by now */
+    {
+      tn_run_expect (self->run); /* its end is in the folder by now */
+      if (refused && (tn_run_state (self->run) == TN_RUN_QUEUED || self->line.word == TN_WORD_STARTING))
+        tell_start_failed (self);
+    }
   update_line (self);
   changed_now (self);
 }

@@ -28,8 +28,8 @@ static const struct
 {
   const char *id, *name, *value;
 } choices[] = {
-  { "digits", "data.source", "drawn-digits" }, { "digits", "model.preset", "lenet5" },    { "digits", "train.epochs", "20" },
-  { "digits", "train.batch", "64" },           { "digits", "device.mode", "graph" },
+  { "digits", "data.source", "drawn-digits" }, { "digits", "model.preset", "lenet5" },    { "digits", "train.epochs", "160" },
+  { "digits", "train.batch", "64" },           { "digits", "checkpoint.every_epochs", "4" }, { "digits", "device.mode", "graph" },
   { "spirals", "train.epochs", "150" },        { "spirals", "train.batch", "50" },        { "spirals", "optimizer.kind", "adam" },
   { "spirals", "optimizer.lr", "0.005" },      { "spirals", "data.source", "spirals.npz" }, { "spirals", "data.validation", "hash:20%" },
   { "spirals", "checkpoint.every_epochs", "10" }, { "spirals", "device.mode", "graph" },

@@ -7,6 +7,7 @@
 #include "application.h"
 #include "command-window.h"
 #include "goto-popover.h"
+#include "page-train.h"
 
 #define REASON_US (2 * G_USEC_PER_SEC)
 #define N_MORE_EPOCHS 10
@@ -429,6 +430,16 @@ run_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
 }
 
 static void
+setting_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
+{
+  TnWindow *self = data;
+  TnPage *page = tn_window_page (self, "train");
+  tn_window_show_page (self, "train");
+  if (page != NULL && self->document != NULL)
+    tn_page_train_show_setting (TN_PAGE_TRAIN (page), g_variant_get_string (parameter, NULL));
+}
+
+static void
 change_pause_cb (GSimpleAction *action, GVariant *value, gpointer data)
 {
   TnWindow *self = data;
@@ -463,6 +474,7 @@ static const GActionEntry entries[] = {
   { .name = "start-sample", .activate = sample_cb, .parameter_type = "s" },
   { .name = "rename", .activate = rename_cb, .parameter_type = "s" },
   { .name = "run", .activate = run_cb, .parameter_type = "s" },
+  { .name = "setting", .activate = setting_cb, .parameter_type = "s" },
   { .name = "pause", .state = "false", .change_state = change_pause_cb },
   { .name = "show-sidebar", .state = "true", .change_state = change_flap_cb },
   { .name = "show-inspector", .state = "true", .change_state = change_flap_cb },

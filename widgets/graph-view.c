@@ -763,6 +763,7 @@ tn_graph_view_set_overlay (TnGraphView *self, TnGraphOverlay *overlay)
   self->overlay = overlay;
   if (overlay != NULL && self->cut != NULL)
     self->values = tn_graph_overlay_sum (overlay, self->cut);
+  gtk_widget_queue_allocate (GTK_WIDGET (self)); /* the badge makes room for the legend */
   redraw (self);
 }
 
@@ -808,7 +809,7 @@ tn_graph_view_size_allocate (GtkWidget *widget, int width, int height, int basel
   gtk_widget_measure (self->badge, GTK_ORIENTATION_VERTICAL, -1, NULL, &badge_h, NULL, NULL);
   badge_w = MIN (badge_w, MAX (width - 20, 1));
   if (gtk_widget_get_visible (self->badge))
-    place (self->badge, 10, 8, badge_w, badge_h);
+    place (self->badge, 10, MAX (height - badge_h - (self->overlay != NULL ? 44 : 8), 0), MIN (badge_w, MAX (width - MINIMAP_WIDTH - 30, 60)), badge_h);
   gtk_widget_measure (self->busy_box, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &busy_w, NULL, NULL);
   gtk_widget_measure (self->busy_box, GTK_ORIENTATION_VERTICAL, -1, NULL, &busy_h, NULL, NULL);
   if (gtk_widget_get_visible (self->busy_box))

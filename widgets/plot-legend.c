@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 #include "draw-layer.h"
+#include "style.h"
 
 #define UPDATE_MS 100
 
@@ -271,7 +272,7 @@ row_new (TnPlotLegend *self)
   gtk_label_set_ellipsize (GTK_LABEL (parts->detail), PANGO_ELLIPSIZE_END);
   gtk_widget_set_hexpand (parts->name, TRUE);
   gtk_widget_set_valign (parts->color, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (parts->color, "swatch"); /* the style sheet makes it small */
+  gtk_widget_add_css_class (parts->color, "tn-swatch");
   gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
   gtk_grid_attach (GTK_GRID (grid), parts->check, 0, 0, 1, 2);
   gtk_grid_attach (GTK_GRID (grid), parts->color, 1, 0, 1, 2);
@@ -382,6 +383,7 @@ tn_plot_legend_class_init (TnPlotLegendClass *klass)
 static void
 tn_plot_legend_init (TnPlotLegend *self)
 {
+  tn_style_ensure ();
   self->lines = g_ptr_array_new ();
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->list = gtk_list_box_new ();

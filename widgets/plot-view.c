@@ -6,7 +6,7 @@
 #include "plot-view-private.h"
 
 #define REST_MS 400
-#define SMOOTH_ROWS 500000 /* a frame: about 3 ms */
+#define SMOOTH_ROWS 200000 /* a frame: about 3 ms */
 
 enum
 {

@@ -16,6 +16,7 @@ struct _TnTable
   GSimpleActionGroup *actions;
   GtkFileChooserNative *dialog;
   guint pressed_column;
+  gboolean narrow;
 };
 
 enum
@@ -145,7 +146,11 @@ show_sort (TnTable *self)
       const char *title = columns[tn_table_model_find_column (self->model, id)].title;
       text = g_strdup_printf (descending ? _ ("Sorted by %s, largest first") : _ ("Sorted by %s"), title);
     }
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->sort_button), text);
+  gtk_widget_set_tooltip_text (self->sort_button, text);
+  if (self->narrow)
+    gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (self->sort_button), "view-sort-descending-symbolic");
+  else
+    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->sort_button), text);
 }
 
 static void
@@ -513,6 +518,20 @@ tn_table_select_row (TnTable *self, guint row)
 }
 
 void
+tn_table_select_rows (TnTable *self, GArray *rows)
+{
+  g_return_if_fail (TN_IS_TABLE (self));
+  g_autoptr (GtkBitset) selected = gtk_bitset_new_empty (), mask = gtk_bitset_new_range (0, g_list_model_get_n_items (G_LIST_MODEL (self->model)));
+  for (guint i = 0; i < rows->len; i++)
+    {
+      gint64 position = tn_table_model_position_of (self->model, g_array_index (rows, guint, i));
+      if (position >= 0)
+        gtk_bitset_add (selected, (guint) position);
+    }
+  gtk_selection_model_set_selection (GTK_SELECTION_MODEL (self->selection), selected, mask);
+}
+
+void
 tn_table_set_row_menu (TnTable *self, GMenuModel *menu)
 {
   g_return_if_fail (TN_IS_TABLE (self));
@@ -537,6 +556,16 @@ tn_table_set_toolbar_visible (TnTable *self, gboolean visible)
 {
   g_return_if_fail (TN_IS_TABLE (self));
   gtk_widget_set_visible (self->bar, visible);
+}
+
+void
+tn_table_set_narrow (TnTable *self, gboolean narrow)
+{
+  g_return_if_fail (TN_IS_TABLE (self));
+  self->narrow = narrow;
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->filter), narrow ? 3 : 8);
+  gtk_box_set_spacing (GTK_BOX (self->bar), narrow ? 0 : 6);
+  show_sort (self);
 }
 
 void

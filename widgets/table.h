@@ -26,11 +26,15 @@ TnTableModel *tn_table_get_model (TnTable *self);
 GArray *tn_table_get_selected (TnTable *self);
 /** Selects only @row (of the arrays) and scrolls to it. */
 void tn_table_select_row (TnTable *self, guint row);
+/** Selects exactly @rows (guint, of the arrays), as far as they are shown; does not scroll. */
+void tn_table_select_rows (TnTable *self, GArray *rows);
 /** A menu for rows: right click, Menu key, Shift+F10. */
 void tn_table_set_row_menu (TnTable *self, GMenuModel *menu);
 /** For controls of the page's own, at the end of the toolbar. */
 void tn_table_add_tool (TnTable *self, GtkWidget *tool);
 void tn_table_set_toolbar_visible (TnTable *self, gboolean visible);
+/** A sign in place of the sort button's words. */
+void tn_table_set_narrow (TnTable *self, gboolean narrow);
 void tn_table_focus_filter (TnTable *self);
 /** What Ctrl+C puts on the clipboard: the selected rows, or all where none is. Free with g_free. */
 char *tn_table_copy_text (TnTable *self, char separator);

@@ -295,7 +295,7 @@ tn_command_bench (int argc, char **argv)
     { "steps", 0, 0, G_OPTION_ARG_INT, &options.steps, N_ ("Fewest timed steps"), "N" },
     { "warmup", 0, 0, G_OPTION_ARG_INT, &options.warmup, N_ ("Steps before timing"), "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options.seconds, N_ ("Go on timing, past --steps, until so much time is spent"), "S" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &options.ranks, N_ ("comm: ranks that are threads (under mpirun: its processes)"), "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &options.ranks, N_ ("comm: ranks that are threads (mpirun: its processes)"), "N" },
     { "megabytes", 0, 0, G_OPTION_ARG_INT, &options.megabytes, N_ ("comm: bytes of each rank's vector"), "MB" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, N_ ("Seed of the workload “random”"), "N" },
     { "mode", 0, 0, G_OPTION_ARG_STRING, &options.mode, N_ ("graph or pynative"), "MODE" },

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "parallel/context.h"
 #include "parallel/forecast.h"
+#include "parallel/strategy-export.h"
 #include "train/program-graph.h"
 #include "train/project.h"
 #include <stdio.h>
@@ -12,7 +13,7 @@
 typedef struct
 {
   gint64 ranks;
-  char *mesh;
+  char *mesh, *save;
   char **set;
   gboolean json;
 } Options;
@@ -65,7 +66,8 @@ make_plan (const char *path, const Options *options, Plan *plan, GError **error)
   tn_shard_forecast (plan->sharded, &plan->forecast);
   plan->entries = tn_shard_entries (plan->sharded, plan->source);
   plan->traffic = tn_shard_traffic_sums (plan->sharded);
-  return TRUE;
+  g_autoptr (TnStrategyFile) file = options->save != NULL ? tn_sharded_to_strategy_file (plan->sharded) : NULL;
+  return file == NULL || tn_strategy_file_save (file, options->save, error);
 }
 
 static JsonObject *
@@ -192,9 +194,10 @@ tn_command_plan (int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "ranks", 'n', 0, G_OPTION_ARG_INT64, &options.ranks, N_ ("How many ranks (default: parallel.ranks, or what the mesh makes)"), "N" },
-    { "mesh", 'm', 0, G_OPTION_ARG_STRING, &options.mesh, N_ ("The ranks as named axes, such as dp=4,tp=2; one size may be ?"), "AXES" },
+    { "ranks", 'n', 0, G_OPTION_ARG_INT64, &options.ranks, N_ ("How many ranks"), "N" },
+    { "mesh", 'm', 0, G_OPTION_ARG_STRING, &options.mesh, N_ ("Named axes, such as dp=4,tp=2"), "AXES" },
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.set, N_ ("A setting of the project, such as train.batch"), "NAME=VALUE" },
+    { "save", 0, 0, G_OPTION_ARG_FILENAME, &options.save, N_ ("Write MindSpore's strategy file of it"), "FILE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, N_ ("One JSON object a line"), NULL },
     { 0 },
   };
@@ -207,6 +210,7 @@ tn_command_plan (int argc, char **argv)
         status = run_plan (argv[1], &options);
     }
   g_free (options.mesh);
+  g_free (options.save);
   g_strfreev (options.set);
   return status;
 }

@@ -33,7 +33,8 @@ typedef struct
   GPtrArray *notes;      /* texts on what was missing (older versions); for people */
 } TnStrategyFile;
 
-/** By content: JSON where the first byte that is no space is "{", else protobuf. @n: bytes. Errors: TN_ERROR_FORMAT or TN_ERROR_PARSE. */
+/** By content: JSON where the first byte that is no space is "{" (also MindInsight's parallel_strategy_<rank>.json, which
+ * has operators only), else protobuf. @n: bytes. Errors: TN_ERROR_FORMAT or TN_ERROR_PARSE. */
 TnStrategyFile *tn_strategy_file_parse (const void *data, size_t n, GError **error);
 /** Errors as above with the path; TN_ERROR_NOT_FOUND; an empty file is TN_ERROR_FORMAT. */
 TnStrategyFile *tn_strategy_file_load (const char *path, GError **error);

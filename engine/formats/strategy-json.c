@@ -135,6 +135,8 @@ tn_strategy_file_read_json (TnStrategyFile *self, const void *data, size_t n, GE
   if (!JSON_NODE_HOLDS_OBJECT (node))
     return wrong ("", "", error);
   JsonObject *top = json_node_get_object (node);
+  if (tn_strategy_file_is_profiled (top))
+    return tn_strategy_file_read_profiled (self, top, error);
   if (!tn_json_opt_int (top, "current_stage", 0, G_MAXINT32, &self->current_stage, "", error)
       || !read_members (self, top, "parallel_layout_item", read_parameter, error)
       || !read_members (self, top, "parallel_strategy_item", read_node, error))

@@ -5,8 +5,11 @@
 #include "parallel/shard-graph.h"
 #include "train/ranks.h"
 #include "train/memory-limit.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_GUESSES 6 /* of the largest batch that fits */
 
 /* ---- compiling ---- */
 
@@ -190,17 +193,42 @@ forecast_memory (const TnProgram *self, const TnCompiled *compiled, TnMemoryFore
   out->total = out->parameters + out->gradients + out->optimizer + out->activations + out->buffers;
 }
 
+/* What grows with the batch grows in proportion to it, but for what does not grow: a guess, which is measured and mended. Only asked where
+ * a run is refused, as each look compiles. */
+static int64_t
+find_fitting_batch (TnProgram *self, const TnMemoryForecast *f, int64_t rows, size_t limit)
+{
+  size_t fixed = f->parameters + f->gradients + f->optimizer, per_batch = f->total - fixed;
+  double guess = limit > fixed && per_batch > 0 ? (double) rows * (double) (limit - fixed) / (double) per_batch : 0;
+  double most = (double) f->total;
+  for (int i = 0; i < MAX_GUESSES && guess >= 1; i++)
+    {
+      TnMemoryForecast found;
+      int64_t batch = (int64_t) guess;
+      TnCompiled *compiled = compile (self, batch, TRUE, NULL);
+      if (compiled == NULL)
+        return 0;
+      forecast_memory (self, compiled, &found);
+      free_compiled (compiled);
+      if (found.total <= limit)
+        return batch;
+      double slope = (most - (double) found.total) / (double) (rows - batch);
+      double step = slope > 0 ? ceil ((double) (found.total - limit) / slope) : guess / 2;
+      guess = MIN (guess - MAX (step, 1), guess - 1);
+    }
+  return 0;
+}
+
 static gboolean
-check_memory (const TnProgram *self, TnSettings *settings, int64_t rows, GError **error)
+check_memory (TnProgram *self, TnSettings *settings, int64_t rows, GError **error)
 {
   size_t limit = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb"));
   const TnMemoryForecast *f = &self->forecast;
   if (f->total <= limit)
     return TRUE;
-  size_t fixed = f->parameters + f->gradients + f->optimizer, per_batch = f->total - fixed;
-  int64_t fits = limit > fixed && per_batch > 0 ? (int64_t) ((double) rows * (double) (limit - fixed) / (double) per_batch) : 0;
+  int64_t fits = find_fitting_batch (self, f, rows, limit);
   g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" G_GINT64_FORMAT " would fit"), fits)
-                                      : g_strdup (_ ("no batch fits: the parameters alone are too many"));
+                                      : g_strdup (_ ("no train.batch fits, not even 1"));
   g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" G_GINT64_FORMAT " needs %.1f MB, %.1f MB are allowed: %s."), rows,
                (double) f->total / 1e6, (double) limit / 1e6, advice);
   return FALSE;
@@ -233,8 +261,9 @@ check_freeze (const TnProgram *self, const char *patterns, GError **error)
   return TRUE;
 }
 
+/* Everything before the first compilation. */
 static gboolean
-start (TnProgram *self, TnSettings *settings, GError **error)
+start_target (TnProgram *self, TnSettings *settings, GError **error)
 {
   int threads = (int) tn_settings_get_int (settings, "device.threads");
   TnIsa isa;
@@ -247,9 +276,14 @@ start (TnProgram *self, TnSettings *settings, GError **error)
   tn_model_set_freeze (self->recipe.model, tn_settings_get_string (settings, "train.freeze"));
   if (tn_settings_is_set (settings, "init.preset") && !tn_model_set_init (self->recipe.model, tn_settings_get_string (settings, "init.preset"), error))
     return FALSE;
+  return TRUE;
+}
 
+static gboolean
+start (TnProgram *self, TnSettings *settings, GError **error)
+{
   int64_t rows = tn_settings_get_int (settings, "train.batch");
-  TnCompiled *compiled = compile (self, rows, TRUE, error);
+  TnCompiled *compiled = start_target (self, settings, error) ? compile (self, rows, TRUE, error) : NULL;
   if (compiled == NULL)
     return FALSE;
   forecast_memory (self, compiled, &self->forecast);
@@ -303,8 +337,9 @@ tn_program_new_replica (TnProgram *origin, GError **error)
   return g_steal_pointer (&self);
 }
 
+/* Not compiled yet. */
 static TnProgram *
-new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
+new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->n_replicas = n_replicas;
@@ -315,7 +350,49 @@ new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GE
       return NULL;
     }
   tn_model_ref (model);
-  return start (self, settings, error) ? g_steal_pointer (&self) : NULL;
+  return g_steal_pointer (&self);
+}
+
+static TnProgram *
+new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
+{
+  g_autoptr (TnProgram) self = new_uncompiled (model, settings, n_replicas, n_joined, error);
+  return self != NULL && start (self, settings, error) ? g_steal_pointer (&self) : NULL;
+}
+
+/* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
+static void
+add_exchange (const TnRanksCut *cut, TnMemoryForecast *forecast)
+{
+  size_t copies = cut->n_blocks > 1 && !cut->joined ? 1 : 0;
+  for (int blocks = cut->n_blocks / cut->n_ranks; blocks > 1; blocks /= 2)
+    copies++;
+  forecast->buffers += forecast->gradients * copies;
+  forecast->total += forecast->gradients * copies;
+}
+
+gboolean
+tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgramMeasure *out, GError **error)
+{
+  TnRanksCut cut;
+  if (!tn_ranks_cut (settings, &cut, error))
+    return FALSE;
+  g_autoptr (TnSettings) own = cut.n_blocks > 1 ? tn_ranks_own_settings (settings, &cut, error) : tn_settings_copy (settings);
+  g_autoptr (TnProgram) self = own != NULL ? new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, cut.joined ? cut.n_ranks : 0, error) : NULL;
+  TnCompiled *compiled = NULL;
+  int64_t rows = own != NULL ? tn_settings_get_int (own, "train.batch") : 0;
+  if (self != NULL && start_target (self, own, error))
+    compiled = compile (self, rows, TRUE, error);
+  if (compiled == NULL)
+    return FALSE;
+  *out = (TnProgramMeasure){ .allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb")) };
+  forecast_memory (self, compiled, &out->forecast);
+  add_exchange (&cut, &out->forecast);
+  size_t room = out->allowed > beside ? out->allowed - beside : 0;
+  out->largest_batch = out->forecast.total <= room ? rows : find_fitting_batch (self, &out->forecast, rows, room);
+  out->largest_batch *= MAX (cut.n_blocks, 1);
+  free_compiled (compiled);
+  return TRUE;
 }
 
 TnProgram *
@@ -336,12 +413,7 @@ tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
   g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, cut.joined ? cut.n_ranks : 0, error) : NULL;
   if (self == NULL)
     return NULL;
-  /* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
-  size_t copies = 1;
-  for (int blocks = cut.n_blocks / cut.n_ranks; blocks > 1; blocks /= 2)
-    copies++;
-  self->forecast.buffers += self->forecast.gradients * copies;
-  self->forecast.total += self->forecast.gradients * copies;
+  add_exchange (&cut, &self->forecast);
   self->ranks = tn_ranks_new (self, settings, &cut, error);
   return self->ranks != NULL ? g_steal_pointer (&self) : NULL;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "train/answers.h"
 
 #define PARAMETER_NORM_EVERY 50
 #define MAX_CONSECUTIVE_BAD 10
@@ -303,23 +304,19 @@ leave_out (TnTraining *self, const TnBatch *batch, gint64 now)
 }
 
 /* One relaxed load a step where nobody asks. */
-static gboolean
-set_times (TnTraining *self, GError **error)
+static void
+set_times (TnTraining *self)
 {
   gboolean wanted = atomic_load_explicit (&self->trainer->n_watchers, memory_order_relaxed) > 0;
   if (G_LIKELY (wanted == (self->times != NULL)))
-    return TRUE;
+    return;
   tn_program_set_span_hook (self->program, NULL);
   g_clear_pointer (&self->times, tn_node_times_free);
   if (!wanted)
-    return TRUE;
-  TnPlan *plan = tn_program_plan (self->program, self->input->options.batch_size, error);
-  if (plan == NULL)
-    return FALSE;
-  self->times = tn_node_times_new (plan, tn_program_n_threads (self->program));
+    return;
+  self->times = tn_node_times_new (tn_program_step_plan (self->program), tn_program_n_threads (self->program));
   tn_program_set_span_hook (self->program, tn_node_times_hook (self->times));
   tn_trainer_set_node_table (self->trainer, tn_node_times_table (self->times));
-  return TRUE;
 }
 
 static void
@@ -344,8 +341,7 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
       leave_out (self, batch, t1);
       return TRUE;
     }
-  if (!set_times (self, error))
-    return FALSE;
+  set_times (self);
   self->at.learning_rate = tn_rate_at (self->rate, self->at.step);
   if (self->statistics != NULL)
     copy_statistics (self, FALSE);
@@ -458,6 +454,18 @@ look_for_end (TnTraining *self, double score, double accuracy)
   pthread_mutex_unlock (&self->trainer->mutex);
 }
 
+/* A run does not end for want of it. */
+static void
+write_validation (TnTraining *self, TnValidation *found, double loss, double accuracy)
+{
+  g_autoptr (GError) error = NULL;
+  found->step = self->at.step;
+  found->loss = loss;
+  found->accuracy = accuracy;
+  if (!tn_validation_write (found, tn_run_folder_path (self->folder), &error))
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, "%s", error->message);
+}
+
 gboolean
 tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError **error)
 {
@@ -466,12 +474,17 @@ tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError
   gint64 begun = tn_training_now_ns ();
   tn_loader_seek (self->eval_loader, 0, 0);
   GError *failure = NULL;
+  gint64 width = tn_program_n_outputs (self->program);
+  g_autoptr (TnValidation) found = self->input->dataset->labels != NULL ? tn_validation_new (self->input->dataset) : NULL;
+  g_autofree float *logits = found != NULL ? g_new (float, (gsize) width * (gsize) self->input->options.batch_size) : NULL;
   for (TnBatch *batch; (batch = tn_loader_next (self->eval_loader, &failure)) != NULL;)
     {
       TnProgramBatch rows = program_batch (batch);
       TnEvalResult part;
       has_labels = batch->labels != NULL;
-      gboolean ok = tn_program_evaluate (self->program, &rows, &part, NULL, error);
+      gboolean ok = tn_program_evaluate (self->program, &rows, &part, logits, error);
+      if (ok && found != NULL)
+        tn_validation_add (found, logits, width, batch->ids, batch->labels, batch->n);
       tn_loader_release (self->eval_loader, batch);
       if (!ok || (atomic_load (&self->trainer->commands) & TN_COMMAND_STOP_NOW))
         return FALSE;
@@ -496,6 +509,8 @@ tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError
       keep_best (self, has_labels ? accuracy : -loss);
       look_for_end (self, has_labels ? accuracy : -loss, has_labels ? accuracy : NAN);
     }
+  if (found != NULL)
+    write_validation (self, found, loss, accuracy);
   self->evaluated = TRUE;
   self->window_ns += now - begun; /* is no training time */
   tn_pace_add (&self->pace, TN_PACE_VALIDATION, (double) (now - begun) / 1e9);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "formats/tfevents.h"
+#include "train/answers.h"
 #include "train/memory-limit.h"
 
 #define BYTES_PER_MB 1000000u
@@ -298,6 +299,7 @@ check_first_state (TnTraining *self, GError **error)
 static gboolean
 open_files (TnTraining *self, gboolean goes_on, GError **error)
 {
+  tn_answers_cut (tn_run_folder_path (self->folder), self->at.step);
   /* A run killed before its first checkpoint has rows that hold no longer, too. */
   if (!tn_training_open_metrics (self, goes_on || has_event_files (self), error) || !tn_training_open_writer (self, error))
     return FALSE;
@@ -580,7 +582,7 @@ tn_training_run (TnTrainer *trainer)
   tn_pool_enter_worker ();
   self.checkpoints = tn_run_folder_checkpoints_path (self.folder);
   self.clock_offset_us = g_get_real_time () - tn_training_now_ns () / 1000;
-  self.at.best_step = self.updated_step = -1;
+  self.at.best_step = self.updated_step = self.answered_step = -1;
 
   TnEnd end = work (&self, &error);
   GError *closing = NULL;

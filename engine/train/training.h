@@ -56,6 +56,7 @@ typedef struct
   double early_stop_delta, target_accuracy;
   TnNonfinitePolicy policy;
   int consecutive_bad, n_rollbacks;
+  gint64 answered_step; /* of the last answers for watched samples, or -1 */
   gint64 updated_step; /* the last one in this process whose update was made, or -1 */
   GHashTable *poisoned; /* steps whose batch is passed over after a rollback */
   float *statistics;    /* copy of the running statistics, with policy skip */

@@ -434,6 +434,30 @@ test_crossing (void)
   g_assert_cmpint (tn_plot_event (plot, 1)->step, ==, 7);
 }
 
+/* Follows for five checks, then moves away: one event at the fifth check of it, no more while it goes on. */
+static void
+test_gap (void)
+{
+  g_autoptr (TnSeries) train = tn_series_new ("t"), validation = tn_series_new ("v");
+  g_autoptr (TnPlot) plot = plot_with (train);
+  TnPlotLine *line = tn_plot_add (plot, validation, "validation", NULL);
+  int noted = 0;
+  for (int i = 0; i < 1000; i++)
+    {
+      tn_series_append (train, i, 1 - i / 1000.0, i);
+      if (i % 50 != 49)
+        continue;
+      double gap = i < 400 ? 0.1 : 0.1 + (i - 400) / 1000.0;
+      tn_series_append (validation, i, 1 - i / 1000.0 + gap, i);
+      noted += tn_plot_check_gap (plot, tn_plot_line (plot, 0), line);
+    }
+  g_assert_cmpint (noted, ==, 1);
+  g_assert_cmpuint (tn_plot_n_events (plot), ==, 1);
+  g_assert_cmpint (tn_plot_event (plot, 0)->kind, ==, TN_EVENT_DIVERGING);
+  g_assert_cmpint (tn_plot_event (plot, 0)->step, >=, 649); /* 449 is the first wider one, 649 the fifth */
+  g_assert_cmpint (tn_plot_event (plot, 0)->step, <=, 699);
+}
+
 static void
 test_statistics (void)
 {
@@ -502,6 +526,7 @@ main (int argc, char **argv)
   g_test_add_func ("/draw/plot/follows-until-panned-away", test_follow);
   g_test_add_func ("/draw/plot/jumps-from-event-to-event", test_events);
   g_test_add_func ("/draw/plot/crossing-a-limit-is-an-event", test_crossing);
+  g_test_add_func ("/draw/plot/validation-that-moves-away-is-one-event", test_gap);
   g_test_add_func ("/draw/plot/statistics-of-a-range", test_statistics);
   g_test_add_func ("/draw/plot/exports-every-raw-row", test_export);
   return g_test_run ();

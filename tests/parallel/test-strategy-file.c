@@ -219,6 +219,29 @@ test_merge (void)
   g_assert_cmpint (got->current_stage, ==, want->current_stage);
 }
 
+/* MindInsight's file of a profiled run, in small. */
+static void
+test_profiled (void)
+{
+  static const char text[] = "{\"config\": {\"rankId\": 3, \"stageId\": 1, \"parallelType\": \"auto_parallel\"}, \"graph\": {\"node\": ["
+                             "{\"name\": \"2\", \"opType\": \"Conv2D\", \"fullName\": \"Default/conv1/Conv2D-op1\", \"attribute\": [{\"name\": \"gen_strategy\", \"value\":"
+                             "{\"dtype\": \"DT_TUPLE\", \"values\": [{\"dtype\": \"DT_TUPLE\", \"values\": [{\"dtype\": \"DT_INT64\", \"intVal\": \"2\"}, {\"dtype\": \"DT_INT64\", \"intVal\": \"1\"}]}]}}]}]}}";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnStrategyFile) file = tn_strategy_file_parse (text, sizeof text - 1, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (file->nodes->len, ==, 1);
+  const TnStrategyNode *node = file->nodes->pdata[0];
+  g_assert_cmpstr (node->node, ==, "Default/conv1/Conv2D-op1");
+  g_assert_cmpint (node->stage, ==, 1);
+  const GArray *tuple = node->strategies->pdata[0];
+  g_assert_cmpint (g_array_index (tuple, int64_t, 0), ==, 2);
+  for (gsize cut = 1; cut < sizeof text - 1; cut += 16)
+    {
+      g_autoptr (TnStrategyFile) part = tn_strategy_file_parse (text, cut, NULL);
+      g_assert_null (part);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -228,5 +251,6 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/strategy-file/damage-is-refused-or-harmless", test_damage);
   g_test_add_func ("/parallel/strategy-file/golden-bytes", test_golden);
   g_test_add_func ("/parallel/strategy-file/merges-pipeline-stages-as-mindspore", test_merge);
+  g_test_add_func ("/parallel/strategy-file/reads-profiled-strategies", test_profiled);
   return g_test_run ();
 }

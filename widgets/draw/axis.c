@@ -207,6 +207,14 @@ value_gap (const TnAxis *self, double gap)
   return pixels > 0 ? (self->high - self->low) * gap / pixels : self->high - self->low;
 }
 
+/* Rounding may put a multiple of a large interval beside a small range. */
+static gboolean
+is_in_range (const TnAxis *self, double value)
+{
+  double slack = 1e-6 * (self->high - self->low);
+  return value >= self->low - slack && value <= self->high + slack;
+}
+
 static GArray *
 linear_ticks (const TnAxis *self, double interval, double unit_size, gboolean localized)
 {
@@ -220,6 +228,8 @@ linear_ticks (const TnAxis *self, double interval, double unit_size, gboolean lo
   for (double i = first; i <= last; i++)
     {
       TnTick tick = { .value = anchor + i * interval, .major = TRUE };
+      if (!is_in_range (self, tick.value))
+        continue;
       label_linear (&tick, ((double) self->origin + tick.value) / unit_size, interval / unit_size, thousands, localized);
       g_array_append_val (ticks, tick);
     }
@@ -271,7 +281,7 @@ clock_ticks (const TnAxis *self, double gap)
       double value = anchor + i * interval;
       int64_t us = self->origin + (int64_t) value;
       g_autoptr (GDateTime) time = g_date_time_new_from_unix_local (us / (int64_t) SECOND);
-      if (time == NULL)
+      if (time == NULL || !is_in_range (self, value))
         continue;
       gboolean new_day = day >= 0 && day != g_date_time_get_day_of_year (time);
       day = g_date_time_get_day_of_year (time);

@@ -39,6 +39,8 @@ tn_graph_text_width (const char *text, double size, gboolean bold)
         em += 0.95;
       else if (g_unichar_iswide (c))
         em += 1.1;
+      else if (c == 0xd7) /* × */
+        em += 0.85;
       else if (g_unichar_isupper (c))
         em += 0.74;
       else

@@ -5,6 +5,7 @@
 #include "draw/plot-private.h"
 
 #define MAX_STROKE_POINTS 5000 /* of all lines together */
+#define MAX_INK 20000          /* pixels of stroked length on a screen: what takes about 3 ms */
 #define MAX_RECTS 4000         /* columns drawn as single rectangles; above, one picture */
 #define MAX_DOTTED 48          /* rows up to which each one gets a marker */
 #define LABEL_SIZE 11
@@ -293,23 +294,6 @@ list_curves (TnPlot *self, const TnPalette *palette)
   return curves;
 }
 
-/* Who is drawn row by row: at most two rows a pixel, and all together no more than a stroke may have. */
-static void
-choose_stroked (const TnPlot *self, GArray *curves)
-{
-  size_t candidates = 0, total = 0, most = (size_t) (2 * self->inner.width);
-  for (guint i = 0; i < curves->len; i++)
-    if (g_array_index (curves, Curve, i).n <= most)
-      {
-        candidates++;
-        total += g_array_index (curves, Curve, i).n;
-      }
-  if (total > MAX_STROKE_POINTS)
-    most = MAX_STROKE_POINTS / candidates;
-  for (guint i = 0; i < curves->len; i++)
-    g_array_index (curves, Curve, i).stroked = g_array_index (curves, Curve, i).n <= most;
-}
-
 static gboolean
 place_row (const TnPlot *self, const TnSeries *series, const double *values, size_t row, TnPoint *point)
 {
@@ -319,6 +303,58 @@ place_row (const TnPlot *self, const TnSeries *series, const double *values, siz
   point->x = CLAMP (tn_axis_pixel (&self->x, x), -1e6, 1e6);
   point->y = CLAMP (tn_axis_pixel (&self->y, y), -1e6, 1e6);
   return TRUE;
+}
+
+/* Length of a curve, of any segment that is seen. */
+static double
+ink_of (const TnPlot *self, const Curve *curve)
+{
+  const TnSeries *series = curve->line->series;
+  const double *values = tn_series_values (series, curve->smoothed);
+  size_t n_segments, ready = tn_plot_n_ready (series, curve->smoothed);
+  TnSeenRows seen;
+  double ink = 0;
+  tn_series_segments (series, &n_segments);
+  for (size_t i = 0; i < n_segments; i++)
+    {
+      TnPoint last = { 0, 0 }, point = { 0, 0 };
+      gboolean any = FALSE;
+      if (!tn_plot_seen_rows (self, series, i, &seen))
+        continue;
+      for (size_t row = seen.wide_begin; row < MIN (seen.wide_end, ready); row++, last = point)
+        {
+          gboolean placed = place_row (self, series, values, row, &point);
+          if (placed && any)
+            ink += fmin (fabs (point.x - last.x), self->inner.width) + fmin (fabs (point.y - last.y), self->inner.height);
+          any = placed;
+        }
+    }
+  return ink;
+}
+
+/* Who is drawn row by row: at most two rows a pixel, and all together no more than a stroke may have. On a screen wild curves are
+ * drawn as columns too: a stroke costs by its length. */
+static void
+choose_stroked (const TnPlot *self, GArray *curves, gboolean is_vector)
+{
+  size_t candidates = 0, total = 0, most = (size_t) (2 * self->inner.width);
+  double ink = 0;
+  for (guint i = 0; i < curves->len; i++)
+    if (g_array_index (curves, Curve, i).n <= most)
+      {
+        candidates++;
+        total += g_array_index (curves, Curve, i).n;
+      }
+  if (total > MAX_STROKE_POINTS)
+    most = MAX_STROKE_POINTS / candidates;
+  for (guint i = 0; i < curves->len; i++)
+    {
+      Curve *curve = &g_array_index (curves, Curve, i);
+      curve->stroked = curve->n <= most;
+      ink += curve->stroked && !is_vector ? ink_of (self, curve) : 0;
+    }
+  for (guint i = 0; i < curves->len && ink > MAX_INK; i++)
+    g_array_index (curves, Curve, i).stroked = g_array_index (curves, Curve, i).n <= MAX_DOTTED;
 }
 
 static void
@@ -550,7 +586,7 @@ draw_curves (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   g_array_set_size (self->columns, 0);
   g_array_set_size (self->strips, 0);
   self->n_drawn = self->n_points = 0;
-  choose_stroked (self, curves);
+  choose_stroked (self, curves, canvas->table->is_vector);
   for (guint i = 0; i < curves->len; i++)
     {
       const Curve *curve = &g_array_index (curves, Curve, i);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include "draw/canvas-cairo.h"
 #include "draw/plot.h"
 
@@ -22,7 +23,7 @@ compare (const void *a, const void *b)
 static void
 measure (TnPlot *plot, cairo_surface_t *surface, double share, double smoothing)
 {
-  double ms[N_FRAMES];
+  double ms[N_FRAMES], cpu[N_FRAMES];
   unsigned nodes = 0, labels = 0;
   cairo_t *cr = cairo_create (surface);
   TnCanvas *canvas = tn_cairo_canvas_new (cr, 1, FALSE);
@@ -32,20 +33,23 @@ measure (TnPlot *plot, cairo_surface_t *surface, double share, double smoothing)
     {
       double width = N_ROWS * share, low = (N_ROWS - width) * i / N_FRAMES;
       gint64 start = g_get_monotonic_time ();
+      clock_t cpu_start = clock ();
       if (share < 1)
         tn_plot_set_x_range (plot, low, low + width);
       canvas->nodes = canvas->labels = 0;
       tn_plot_draw (plot, canvas, 1200, 600, tn_palette_get (TN_PALETTE_LIGHT));
       ms[i] = (double) (g_get_monotonic_time () - start) / 1000;
+      cpu[i] = (double) (clock () - cpu_start) * 1000 / CLOCKS_PER_SEC;
       nodes = MAX (nodes, canvas->nodes);
       labels = MAX (labels, canvas->labels);
     }
   tn_cairo_canvas_free (canvas);
   cairo_destroy (cr);
   qsort (ms, N_FRAMES, sizeof (double), compare);
-  printf ("{\"bench\": \"plot\", \"lines\": %d, \"rows\": %d, \"shown\": %g, \"smoothing\": %g, \"median_ms\": %.2f, \"max_ms\": %.2f, "
+  qsort (cpu, N_FRAMES, sizeof (double), compare);
+  printf ("{\"bench\": \"plot\", \"lines\": %d, \"rows\": %d, \"shown\": %g, \"smoothing\": %g, \"median_ms\": %.2f, \"max_ms\": %.2f, \"cpu_median_ms\": %.2f, \"cpu_max_ms\": %.2f, "
           "\"nodes\": %u, \"labels\": %u}\n",
-          N_LINES, N_ROWS, share, smoothing, ms[N_FRAMES / 2], ms[N_FRAMES - 1], nodes, labels);
+          N_LINES, N_ROWS, share, smoothing, ms[N_FRAMES / 2], ms[N_FRAMES - 1], cpu[N_FRAMES / 2], cpu[N_FRAMES - 1], nodes, labels);
   fflush (stdout);
 }
 
