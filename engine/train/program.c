@@ -360,6 +360,17 @@ new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GE
   return self != NULL && start (self, settings, error) ? g_steal_pointer (&self) : NULL;
 }
 
+/* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
+static void
+add_exchange (const TnRanksCut *cut, TnMemoryForecast *forecast)
+{
+  size_t copies = cut->n_blocks > 1 && !cut->joined ? 1 : 0;
+  for (int blocks = cut->n_blocks / cut->n_ranks; blocks > 1; blocks /= 2)
+    copies++;
+  forecast->buffers += forecast->gradients * copies;
+  forecast->total += forecast->gradients * copies;
+}
+
 gboolean
 tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgramMeasure *out, GError **error)
 {
@@ -367,8 +378,7 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
   if (!tn_ranks_cut (settings, &cut, error))
     return FALSE;
   g_autoptr (TnSettings) own = cut.n_blocks > 1 ? tn_ranks_own_settings (settings, &cut, error) : tn_settings_copy (settings);
-  g_autoptr (TnProgram) self
-      = own == NULL ? NULL : new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, cut.n_blocks > 1 && cut.joined ? cut.n_ranks : 0, error);
+  g_autoptr (TnProgram) self = own != NULL ? new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, cut.joined ? cut.n_ranks : 0, error) : NULL;
   TnCompiled *compiled = NULL;
   int64_t rows = own != NULL ? tn_settings_get_int (own, "train.batch") : 0;
   if (self != NULL && start_target (self, own, error))
@@ -377,6 +387,7 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
     return FALSE;
   *out = (TnProgramMeasure){ .allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb")) };
   forecast_memory (self, compiled, &out->forecast);
+  add_exchange (&cut, &out->forecast);
   size_t room = out->allowed > beside ? out->allowed - beside : 0;
   out->largest_batch = out->forecast.total <= room ? rows : find_fitting_batch (self, &out->forecast, rows, room);
   out->largest_batch *= MAX (cut.n_blocks, 1);
@@ -402,12 +413,7 @@ tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
   g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, cut.joined ? cut.n_ranks : 0, error) : NULL;
   if (self == NULL)
     return NULL;
-  /* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
-  size_t copies = 1;
-  for (int blocks = cut.n_blocks / cut.n_ranks; blocks > 1; blocks /= 2)
-    copies++;
-  self->forecast.buffers += self->forecast.gradients * copies;
-  self->forecast.total += self->forecast.gradients * copies;
+  add_exchange (&cut, &self->forecast);
   self->ranks = tn_ranks_new (self, settings, &cut, error);
   return self->ranks != NULL ? g_steal_pointer (&self) : NULL;
 }
