@@ -43,6 +43,16 @@ save_first (TnWindow *self)
   return TRUE;
 }
 
+/* Not from within the dialog's answer: it is over the window until that is done. */
+static gboolean
+close_idle (gpointer data)
+{
+  TnWindow *self = data;
+  if (!save_first (self))
+    close_now (self);
+  return G_SOURCE_REMOVE;
+}
+
 static void
 response_cb (AdwMessageDialog *dialog, const char *response, TnWindow *self)
 {
@@ -54,8 +64,7 @@ response_cb (AdwMessageDialog *dialog, const char *response, TnWindow *self)
     g_settings_set_enum (tn_application_settings (), "on-close", keep ? CLOSE_KEEP : CLOSE_STOP);
   if (!keep)
     tn_run_control_stop (self->control);
-  if (!save_first (self))
-    close_now (self);
+  g_timeout_add_full (G_PRIORITY_DEFAULT, 200, close_idle, g_object_ref (self), g_object_unref);
 }
 
 static void
