@@ -108,7 +108,7 @@ snapshot_polyline (TnCanvas *canvas, const TnPoint *points, size_t n, const TnSt
     return;
   cairo_set_source_rgba (cr, stroke->color.red, stroke->color.green, stroke->color.blue, stroke->color.alpha);
   cairo_set_line_width (cr, stroke->width);
-  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_line_join (cr, stroke->width > 2.5 ? CAIRO_LINE_JOIN_ROUND : CAIRO_LINE_JOIN_BEVEL); /* round ones cost, and thin lines hide them */
   cairo_set_dash (cr, stroke->dash, stroke->dash != NULL ? stroke->n_dash : 0, 0);
   cairo_stroke (cr);
   cairo_destroy (cr);

@@ -6,7 +6,7 @@
 #include "plot-view-private.h"
 
 #define REST_MS 400
-#define SMOOTH_ROWS 500000 /* a frame: about 3 ms */
+#define SMOOTH_ROWS 200000 /* a frame: about 3 ms */
 
 enum
 {
@@ -307,7 +307,7 @@ tn_plot_view_size_allocate (GtkWidget *widget, int width, int height, int baseli
   gtk_widget_size_allocate (GTK_WIDGET (self->data), &all, -1);
   gtk_widget_size_allocate (GTK_WIDGET (self->hover), &all, -1);
   place (self->menu_button, width - 2, 0, TRUE);
-  place (self->follow_button, width - 20, height - 78, TRUE);
+  place (self->follow_button, width - 20, height - 80, TRUE);
   gtk_popover_present (GTK_POPOVER (self->popover));
 }
 
@@ -468,7 +468,6 @@ add_buttons (TnPlotView *self)
   gtk_widget_set_parent (self->menu_button, GTK_WIDGET (self));
 
   self->follow_button = gtk_button_new_with_label (_ ("Follow"));
-  gtk_widget_add_css_class (self->follow_button, "pill");
   gtk_widget_add_css_class (self->follow_button, "osd");
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->follow_button), "plot.follow");
   gtk_widget_set_tooltip_text (self->follow_button, _ ("Show the newest steps (End)"));

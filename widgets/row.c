@@ -88,6 +88,8 @@ update_subtitle (TnRow *self)
                                                         parts->api_name);
       g_string_append (markup, small);
     }
+  /* AdwComboRow switches markup off in its own init. */
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), TRUE);
   adw_action_row_set_subtitle (ADW_ACTION_ROW (self), markup->str);
   gtk_accessible_update_property (GTK_ACCESSIBLE (control_of (self)), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, line != NULL ? line : "", -1);
 }

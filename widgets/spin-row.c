@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "number.h"
 
@@ -47,11 +48,17 @@ input_cb (GtkSpinButton *spin, double *value, TnSpinRow *self)
   return TRUE;
 }
 
-/* The spin button would write the last good value over what cannot be read. */
+/* The spin button would write the last good value over what cannot be read, and "10.0" for 10. */
 static gboolean
 output_cb (GtkSpinButton *spin, TnSpinRow *self)
 {
-  return tn_row_get_error (TN_ROW (self)) != NULL;
+  if (tn_row_get_error (TN_ROW (self)) != NULL)
+    return TRUE;
+  double scale = pow (10, gtk_spin_button_get_digits (spin));
+  g_autofree char *text = tn_number_text (round (gtk_adjustment_get_value (self->adjustment) * scale) / scale);
+  if (strcmp (text, gtk_editable_get_text (GTK_EDITABLE (spin))) != 0)
+    gtk_editable_set_text (GTK_EDITABLE (spin), text);
+  return TRUE;
 }
 
 static void
@@ -134,8 +141,7 @@ GtkWidget *
 tn_spin_row_new (double min, double max, int digits)
 {
   TnSpinRow *self = g_object_new (TN_TYPE_SPIN_ROW, NULL);
-  self->whole = digits == 0;
-  gtk_spin_button_set_digits (GTK_SPIN_BUTTON (self->spin), digits);
+  tn_spin_row_set_digits (self, digits);
   tn_spin_row_set_range (self, min, max);
   return GTK_WIDGET (self);
 }
@@ -147,6 +153,14 @@ tn_spin_row_set_range (TnSpinRow *self, double min, double max)
   g_signal_handler_block (self->adjustment, self->value_handler);
   gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->spin), min, max);
   g_signal_handler_unblock (self->adjustment, self->value_handler);
+}
+
+void
+tn_spin_row_set_digits (TnSpinRow *self, int digits)
+{
+  g_return_if_fail (TN_IS_SPIN_ROW (self));
+  self->whole = digits == 0;
+  gtk_spin_button_set_digits (GTK_SPIN_BUTTON (self->spin), (guint) digits);
 }
 
 void

@@ -17,6 +17,8 @@ G_DECLARE_FINAL_TYPE (TnSpinRow, tn_spin_row, TN, SPIN_ROW, AdwActionRow)
 /** @digits: decimals shown; 0 makes it a row of whole numbers that refuses others. */
 GtkWidget *tn_spin_row_new (double min, double max, int digits);
 void tn_spin_row_set_range (TnSpinRow *self, double min, double max);
+/** As @digits of tn_spin_row_new(). */
+void tn_spin_row_set_digits (TnSpinRow *self, int digits);
 void tn_spin_row_set_increments (TnSpinRow *self, double step, double page);
 /** Shown grey after the field, translated; NULL for none. */
 void tn_spin_row_set_unit (TnSpinRow *self, const char *unit);

@@ -18,6 +18,8 @@ static const char css[] =
   ".tn-chip > menubutton > button { padding: 2px 10px; min-height: 24px; }\n"
   ".tn-chip > button { padding: 2px 6px; min-height: 24px; min-width: 20px; }\n"
   ".tn-tabular { font-feature-settings: 'tnum'; }\n"
+  "colorbutton.tn-swatch > button { padding: 3px; min-height: 14px; min-width: 14px; }\n"
+  "colorbutton.tn-swatch colorswatch { min-height: 14px; min-width: 14px; }\n"
   ".tn-table-bar { padding: 6px 12px; }\n"
   ".tn-table-bar entry.error { color: @error_color; }\n";
 

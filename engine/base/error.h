@@ -50,5 +50,7 @@ void tn_error_set_errno (GError **error, int errno_value, const char *verb, cons
 #else
 #define _(text) (text)
 #endif
+#endif
+#ifndef N_
 #define N_(text) (text)
 #endif

@@ -186,6 +186,7 @@ store_tree (GHashTable *names, const char *root, const char *into, gboolean keep
           tn_error_set_errno (error, errno, _("create folder"), folder);
           return FALSE;
         }
+      g_remove (target); /* written in place, a longer one would keep its end */
       if (!g_file_set_contents_full (target, content->len ? (const char *) content->data : "", content->len,
                                      G_FILE_SET_CONTENTS_NONE, 0644, error))
         return FALSE;

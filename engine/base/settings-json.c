@@ -100,6 +100,14 @@ take_members (TnSettings *self, JsonObject *object, const char *prefix, const ch
                        _("%s: an object of settings must stand here ({\"name\": value}), not %s"), name, shown);
           return FALSE;
         }
+      const TnSetting *row = JSON_NODE_HOLDS_OBJECT (value) ? tn_setting_find (name) : NULL;
+      if (row != NULL && row->type == TN_SETTING_STRING) /* a setting with a grammar of its own may be written as JSON */
+        {
+          g_autofree char *text = tn_json_to_text (value, 0);
+          if (!tn_settings_set (self, name, text, error))
+            return FALSE;
+          continue;
+        }
       gboolean ok = JSON_NODE_HOLDS_OBJECT (value)
                         ? take_members (self, json_node_get_object (value), name, NULL, error)
                         : tn_settings_set_json (self, name, value, error);

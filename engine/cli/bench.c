@@ -18,7 +18,7 @@
 
 typedef struct
 {
-  int batch, threads, steps, warmup;
+  int batch, threads, steps, warmup, ranks, megabytes;
   double seconds;
   gint64 seed;
   char *mode, *isa;
@@ -288,13 +288,15 @@ bench_workload (const char *workload, const Options *options, GError **error)
 int
 tn_command_bench (int argc, char **argv)
 {
-  Options options = { .steps = 20, .warmup = 3, .seconds = 5, .seed = 1 };
+  Options options = { .steps = 20, .warmup = 3, .seconds = 5, .seed = 1, .ranks = 2, .megabytes = 25 };
   const GOptionEntry entries[] = {
     { "batch", 0, 0, G_OPTION_ARG_INT, &options.batch, N_ ("Rows of a batch (0: the workload's own)"), "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &options.threads, N_ ("Threads (0: all that may be used)"), "N" },
     { "steps", 0, 0, G_OPTION_ARG_INT, &options.steps, N_ ("Fewest timed steps"), "N" },
     { "warmup", 0, 0, G_OPTION_ARG_INT, &options.warmup, N_ ("Steps before timing"), "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options.seconds, N_ ("Go on timing, past --steps, until so much time is spent"), "S" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &options.ranks, N_ ("comm: ranks that are threads (mpirun: its processes)"), "N" },
+    { "megabytes", 0, 0, G_OPTION_ARG_INT, &options.megabytes, N_ ("comm: bytes of each rank's vector"), "MB" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, N_ ("Seed of the workload “random”"), "N" },
     { "mode", 0, 0, G_OPTION_ARG_STRING, &options.mode, N_ ("graph or pynative"), "MODE" },
     { "isa", 0, 0, G_OPTION_ARG_STRING, &options.isa, N_ ("auto, sse2, avx2, avx512"), "LEVEL" },
@@ -307,13 +309,16 @@ tn_command_bench (int argc, char **argv)
   if (!tn_cli_parse ("bench", entries, &argc, &argv))
     return TN_EXIT_USAGE;
   if (argc < 2)
-    return tn_cli_usage ("bench", _ ("name a workload: peak, random, a preset or a model file"));
+    return tn_cli_usage ("bench", _ ("name a workload: peak, comm, random, a preset or a model file"));
   int status = TN_EXIT_DONE;
   for (int i = 1; i < argc && status == TN_EXIT_DONE; i++)
     {
       g_autoptr (GError) error = NULL;
       if (strcmp (argv[i], "peak") == 0)
         status = bench_peak (&options);
+      else if (strcmp (argv[i], "comm") == 0)
+        status = tn_bench_comm (CLAMP (options.ranks, 1, 1024), (size_t) CLAMP (options.megabytes, 1, 4096) * 1000000, CLAMP (options.seconds, 0.1, 600),
+                                is_for_people (&options));
       else if (!bench_workload (argv[i], &options, &error))
         status = tn_cli_fail (error, FALSE);
     }

@@ -5,6 +5,7 @@
 #include "library/catalogue.h"
 #include "train/project.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What people type is short: two letters in the wrong place are as good as one. */
@@ -62,6 +63,15 @@ tell_option_error (const char *command, const GOptionEntry *entries, int argc, c
     tn_cli_usage (command, _ ("there is no option “--%s”"), unknown);
 }
 
+static gboolean
+wants_help (int argc, char **argv)
+{
+  for (int i = 1; i < argc && strcmp (argv[i], "--") != 0; i++)
+    if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0 || strcmp (argv[i], "-?") == 0)
+      return TRUE;
+  return FALSE;
+}
+
 gboolean
 tn_cli_parse (const char *name, const GOptionEntry *entries, int *argc, char ***argv)
 {
@@ -74,6 +84,14 @@ tn_cli_parse (const char *name, const GOptionEntry *entries, int *argc, char ***
   g_option_context_set_summary (context, _ (command->summary));
   g_option_context_set_description (context, example);
   g_option_context_add_main_entries (context, entries, NULL);
+  /* GLib's own --help spends three lines on itself, and a screen has 24. */
+  g_option_context_set_help_enabled (context, FALSE);
+  if (wants_help (*argc, *argv))
+    {
+      g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
+      fputs (help, stdout);
+      exit (fflush (stdout) == 0 ? TN_EXIT_DONE : TN_EXIT_FAILED);
+    }
   int n = *argc;
   g_autofree char **given = g_memdup2 (*argv, sizeof (char *) * (gsize) (n + 1));
   if (g_option_context_parse (context, argc, argv, &error))

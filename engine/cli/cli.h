@@ -82,16 +82,24 @@ guint tn_cli_watch_output (GDestroyNotify gone, gpointer data);
 
 int tn_command_attach (int argc, char **argv);
 int tn_command_bench (int argc, char **argv);
+/** The workload comm of bench: every collective, over threads, or over MPI under mpirun. */
+int tn_bench_comm (int ranks, size_t bytes, double seconds, gboolean for_people);
 int tn_command_cells (int argc, char **argv);
+int tn_command_check (int argc, char **argv);
 int tn_command_doctor (int argc, char **argv);
 int tn_command_eval (int argc, char **argv);
 int tn_command_export (int argc, char **argv);
 int tn_command_graph (int argc, char **argv);
 int tn_command_inspect (int argc, char **argv);
+int tn_command_layout (int argc, char **argv);
 int tn_command_new (int argc, char **argv);
 int tn_command_options (int argc, char **argv);
+int tn_command_plan (int argc, char **argv);
+int tn_command_strategy (int argc, char **argv);
+int tn_command_reshard (int argc, char **argv);
 int tn_command_predict (int argc, char **argv);
 int tn_command_render (int argc, char **argv);
+int tn_command_queue (int argc, char **argv);
 int tn_command_resume (int argc, char **argv);
 int tn_command_runs (int argc, char **argv);
 int tn_command_sample (int argc, char **argv);

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "comm/mpi.h"
 #include "device/cpu/peak.h"
 #include "train/memory-limit.h"
 #include <dnnl.h>
@@ -117,6 +118,9 @@ look_at_libraries (Report *report)
   add (report, "glib", "GLib", glib);
   add (report, "json_glib", "JSON-GLib", JSON_VERSION_S);
   add (report, "onednn", "oneDNN", onednn);
+  g_autoptr (GError) no_mpi = NULL;
+  g_autofree char *mpi = tn_comm_mpi_describe (&no_mpi);
+  add (report, "mpi_module", _ ("MPI module"), mpi != NULL ? mpi : no_mpi->message);
   add (report, "sqlite", "SQLite", sqlite3_libversion ());
   add (report, "zlib", "zlib", zlibVersion ());
 }

@@ -13,6 +13,7 @@
 static const TnCommand commands[] = {
   { "new", "DIR [--preset NAME]", N_ ("Make a project: a model, data and settings in a folder"),
     "tenon-cli new digits --preset lenet5 --data drawn-digits", tn_command_new },
+  { "check", "DIR", N_ ("Say what would go wrong in a run, without training"), "tenon-cli check digits --set train.batch=4096", tn_command_check },
   { "train", "DIR | DIR/runs/NAME", N_ ("Begin a run in a project, or one that is queued"),
     "tenon-cli train digits --set train.epochs=3 --set train.batch=64", tn_command_train },
   { "sample", "[DIR]", N_ ("Train LeNet-5 on built-in digits, to see that all works"), "tenon-cli sample", tn_command_sample },
@@ -20,6 +21,8 @@ static const TnCommand commands[] = {
     "tenon-cli resume digits/runs/2026-11-30-lenet5-01 --set train.epochs=5", tn_command_resume },
   { "runs", "DIR", N_ ("List the runs of a project; remove, restore and rename them"),
     "tenon-cli runs digits --remove 2026-11-30-lenet5-01", tn_command_runs },
+  { "queue", "WORD DIR [RUN]", N_ ("Runs that wait for each other: run, list, add, move, remove"),
+    "tenon-cli queue add digits && tenon-cli queue run digits", tn_command_queue },
   { "show", "RUN", N_ ("Say what stands in a run folder"), "tenon-cli show digits/runs/2026-11-30-lenet5-01", tn_command_show },
   { "attach", "RUN COMMAND", N_ ("Watch or steer a run: watch, pause, resume, park, stop, set ..."),
     "tenon-cli attach digits/runs/2026-11-30-lenet5-01 set optimizer.lr=0.001\n\nCommands: watch, pause, resume, park, stop, stop-now, checkpoint, extend N,\nset NAME=VALUE", tn_command_attach },
@@ -29,16 +32,23 @@ static const TnCommand commands[] = {
     "tenon-cli predict digits/runs/2026-11-30-lenet5-01 digits.npy --index 0", tn_command_predict },
   { "export", "RUN", N_ ("Write the weights of a run as safetensors"),
     "tenon-cli export digits/runs/2026-11-30-lenet5-01 -o lenet5.safetensors", tn_command_export },
-  { "graph", "DIR | RUN", N_ ("Write the graph of a training step"), "tenon-cli graph digits --format dot -o step.dot", tn_command_graph },
-  { "render", "RUN | FILE...", N_ ("Draw curves of runs or event files as PNG, SVG or PDF, or write their rows"),
-    "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss --smooth 0.6 --log-y -o loss.svg", tn_command_render },
+  { "graph", "DIR | RUN | FILE", N_ ("Draw or write the graph of a training step, or of a file"), "tenon-cli graph digits --format svg -o step.svg", tn_command_graph },
+  { "render", "RUN | FILE...", N_ ("Draw curves of runs as PNG, SVG or PDF, or write their rows"),
+    "tenon-cli render digits/runs/2026-11-30-lenet5-01 --tag loss -o loss.svg", tn_command_render },
+  { "plan", "DIR", N_ ("Say what each of many ranks would hold and send"),
+    "tenon-cli plan digits --ranks 8 --mesh dp=4,tp=2", tn_command_plan },
+  { "strategy", "show|merge|diff FILES", N_ ("Show, merge or compare MindSpore strategy files"),
+    "tenon-cli strategy show strategy_r0.ckpt", tn_command_strategy },
+  { "reshard", "CHECKPOINT", N_ ("Make a checkpoint for other ranks and another strategy"),
+    "tenon-cli reshard run/checkpoints/step-00000100 --strategy new.ckpt -o out", tn_command_reshard },
   { "inspect", "FILE...", N_ ("Say what files and folders are and what is in them"), "tenon-cli inspect train-images-idx3-ubyte.gz", tn_command_inspect },
+  { "layout", "[--seconds N]", N_ ("Place boxes by Graphviz, for graph and the window"), "tenon-cli layout --seconds 5", tn_command_layout },
   { "cells", "[NAME...]", N_ ("List the cells that models are made of, and their options"), "tenon-cli cells Conv2d", tn_command_cells },
   { "options", "[NAME...]", N_ ("List the settings: type, range, default, meaning"), "tenon-cli options optimizer", tn_command_options },
   { "doctor", "", N_ ("Look at this machine: processor, peaks, libraries, gaps"), "tenon-cli doctor", tn_command_doctor },
   { "verify-resume", "DIR | RUN", N_ ("Prove that a stopped and resumed run equals an undisturbed one"),
     "tenon-cli verify-resume digits --steps 100", tn_command_verify_resume },
-  { "bench", "WORKLOAD... | peak", N_ ("Time training steps, or measure the machine's peaks"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
+  { "bench", "WORKLOAD... | peak | comm", N_ ("Time steps, the machine's peaks, or what ranks exchange"), "tenon-cli bench lenet5 --batch 32 --threads 1", tn_command_bench },
   { 0 },
 };
 
@@ -57,7 +67,7 @@ print_help (FILE *out)
   fprintf (out, _ ("Usage: tenon-cli COMMAND [OPTION...]\n\nCommands:\n"));
   for (const TnCommand *command = commands; command->name != NULL; command++)
     fprintf (out, "  %-14s %s\n", command->name, _ (command->summary));
-  fprintf (out, _ ("\nRUN is a folder like DIR/runs/2026-11-30-lenet5-01.\n'tenon-cli COMMAND --help' tells more of a command.\n"));
+  fprintf (out, _ ("\nRUN is DIR/runs/NAME; 'tenon-cli COMMAND --help' tells more of a command.\n"));
 }
 
 static int

@@ -247,7 +247,7 @@ tn_command_render (int argc, char **argv)
   Options options = { .scale = 1, .size = g_strdup ("1200x600"), .theme = g_strdup ("light"), .x = g_strdup ("step") };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, N_ ("The file to write: .png, .svg, .pdf, .csv or .json"), "FILE" },
-    { "tag", 't', 0, G_OPTION_ARG_STRING_ARRAY, &options.tags, N_ ("A metric, or the last part of its name (default: every loss); repeatable"), "TAG" },
+    { "tag", 't', 0, G_OPTION_ARG_STRING_ARRAY, &options.tags, N_ ("A metric, or the last part of its name (default: losses)"), "TAG" },
     { "size", 0, 0, G_OPTION_ARG_STRING, &options.size, N_ ("Width and height in pixels (1200x600)"), "WxH" },
     { "scale", 0, 0, G_OPTION_ARG_DOUBLE, &options.scale, N_ ("Pixels of a PNG for each of these (1)"), "N" },
     { "theme", 0, 0, G_OPTION_ARG_STRING, &options.theme, N_ ("light, dark, light-contrast or dark-contrast"), "THEME" },
@@ -255,7 +255,7 @@ tn_command_render (int argc, char **argv)
     { "smooth", 's', 0, G_OPTION_ARG_DOUBLE, &options.smooth, N_ ("Weight of the exponential average, 0 to 0.999"), "W" },
     { "log-x", 0, 0, G_OPTION_ARG_NONE, &options.log_x, N_ ("Logarithmic x axis"), NULL },
     { "log-y", 0, 0, G_OPTION_ARG_NONE, &options.log_y, N_ ("Logarithmic y axis"), NULL },
-    { "clip", 0, 0, G_OPTION_ARG_NONE, &options.clip, N_ ("Show the 1st to 99th percentile; arrows for what lies outside"), NULL },
+    { "clip", 0, 0, G_OPTION_ARG_NONE, &options.clip, N_ ("Show percentiles 1 to 99, arrows for the rest"), NULL },
     { "no-legend", 0, 0, G_OPTION_ARG_NONE, &options.no_legend, N_ ("Leave the legend out"), NULL },
     { "title", 0, 0, G_OPTION_ARG_STRING, &options.title, N_ ("Heading of the picture"), "TEXT" },
     { 0 },

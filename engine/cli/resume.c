@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "cli/processes.h"
 #include "cli/session.h"
 #include "base/error.h"
 
@@ -18,6 +19,13 @@ tn_command_resume (int argc, char **argv)
   if (!tn_cli_parse_arguments ("resume", entries, &argc, &argv, 1, 1, _ ("name a run's folder")))
     return TN_EXIT_USAGE;
   g_autoptr (GError) error = NULL;
+  int status = TN_EXIT_DONE;
+  if (!tn_processes_join (json, &status))
+    return status;
+  if (tn_processes_is_follower ())
+    return tn_processes_serve ();
   TnRunFolder *folder = tn_run_folder_open (argv[1], &error);
-  return folder != NULL ? tn_session_run ("resume", folder, set, restart ? TN_SESSION_RESTART : 0, json) : tn_cli_fail (error, json);
+  tn_processes_announce (folder);
+  return tn_processes_leave (folder != NULL ? tn_session_run ("resume", folder, set, restart ? TN_SESSION_RESTART : 0, json)
+                                            : tn_cli_fail (error, json));
 }

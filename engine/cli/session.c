@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 #include "cli/cli.h"
+#include "cli/processes.h"
 #include "cli/progress.h"
 #include "base/error.h"
 #include "train/run-removal.h"
@@ -83,6 +84,8 @@ look (Session *self)
 static gboolean
 tick_cb (gpointer data)
 {
+  if (tn_trainer_was_interrupted (((Session *) data)->trainer))
+    tn_processes_note_told ();
   look (data);
   return G_SOURCE_CONTINUE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "cli/processes.h"
 #include "cli/session.h"
 #include "base/error.h"
 
@@ -18,6 +19,11 @@ make_run (const char *path, char **set, gboolean json, int *exit_code)
   g_autoptr (TnSettings) settings = tn_settings_copy (tn_project_settings (project));
   if (!tn_cli_apply_or_tell ("train", settings, set, tn_project_path (project), exit_code))
     return NULL;
+  if (!tn_processes_apply (settings, &error))
+    {
+      *exit_code = tn_cli_fail (error, json);
+      return NULL;
+    }
   TnRunFolder *folder = tn_run_folder_create (project, settings, &error);
   if (folder == NULL)
     *exit_code = tn_cli_fail (error, json);
@@ -57,7 +63,12 @@ tn_command_train (int argc, char **argv)
   if (!tn_cli_parse_arguments ("train", entries, &argc, &argv, 1, 1, _ ("name a project's folder or a queued run")))
     return TN_EXIT_USAGE;
   int status = TN_EXIT_DONE;
+  if (!tn_processes_join (json, &status))
+    return status;
+  if (tn_processes_is_follower ())
+    return tn_processes_serve ();
   gboolean queued = tn_cli_is_run (argv[1]);
   TnRunFolder *folder = queued ? open_queued (argv[1], json, &status) : make_run (argv[1], set, json, &status);
-  return folder != NULL ? tn_session_run ("train", folder, queued ? set : NULL, queued ? 0 : TN_SESSION_NEW, json) : status;
+  tn_processes_announce (folder);
+  return tn_processes_leave (folder != NULL ? tn_session_run ("train", folder, queued ? set : NULL, queued ? 0 : TN_SESSION_NEW, json) : status);
 }

@@ -304,3 +304,26 @@ tn_dataset_new_from_tensors (TnTensor *samples, TnTensor *labels, const char *co
   describe (self, name);
   return g_steal_pointer (&self);
 }
+
+gboolean
+tn_dataset_rename_classes (TnDataset *self, const char *names, GError **error)
+{
+  if (*names == '\0')
+    return TRUE;
+  g_auto (GStrv) parts = g_strsplit (names, ",", -1);
+  guint n = g_strv_length (parts);
+  if (n > (guint) self->n_classes)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("data.class_names has %u names, but “%s” has %d classes. Leave some out."), n,
+                   self->source, self->n_classes);
+      return FALSE;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      if (*g_strstrip (parts[i]) == '\0')
+        continue;
+      g_free (self->class_names[i]);
+      self->class_names[i] = g_strdup (parts[i]);
+    }
+  return TRUE;
+}

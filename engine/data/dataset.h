@@ -73,6 +73,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnDataset, tn_dataset_unref)
 /** The raw sample @id (0..n_samples-1): in the data set's own memory, or in @scratch (sample_bytes) while another thread is
  * just drawing it. */
 const void *tn_dataset_sample (TnDataset *self, int64_t id, void *scratch);
+/** Gives the classes the comma-separated @names in order; an empty one keeps the old name, as do classes past the last. For the
+ * one who has just opened @self, before it is shared. TN_ERROR_INVALID_ARGUMENT for more names than classes. */
+gboolean tn_dataset_rename_classes (TnDataset *self, const char *names, GError **error);
 /** A hash of samples, labels, shape and dtype: the same contents give the same number on every machine, wherever they lie. Computed
  * when first asked for (about 15 ms for MNIST), so perhaps on another thread. */
 uint64_t tn_dataset_fingerprint (TnDataset *self);

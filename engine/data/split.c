@@ -114,6 +114,40 @@ tn_split_new (const char *text, int64_t n, GError **error)
   return g_steal_pointer (&self);
 }
 
+static int64_t
+count_left (const int64_t *ids, int64_t n, const TnIdRanges *excluded)
+{
+  int64_t left = 0;
+  for (int64_t i = 0; i < n; i++)
+    left += !tn_id_ranges_contains (excluded, ids[i]);
+  return left;
+}
+
+static int64_t
+take_out (int64_t *ids, int64_t n, const TnIdRanges *excluded)
+{
+  int64_t left = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (!tn_id_ranges_contains (excluded, ids[i]))
+      ids[left++] = ids[i];
+  return left;
+}
+
+gboolean
+tn_split_exclude (TnSplit *self, const TnIdRanges *excluded, GError **error)
+{
+  if (count_left (self->train, self->n_train, excluded) == 0
+      || (self->n_held_out > 0 && count_left (self->held_out, self->n_held_out, excluded) == 0))
+    {
+      g_set_error_literal (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
+                           _ ("The samples that data.exclude leaves out are all that train, or all that are held out. Leave fewer out."));
+      return FALSE;
+    }
+  self->n_train = take_out (self->train, self->n_train, excluded);
+  self->n_held_out = take_out (self->held_out, self->n_held_out, excluded);
+  return TRUE;
+}
+
 void
 tn_split_free (TnSplit *self)
 {

@@ -2,6 +2,7 @@
 #pragma once
 #include <glib.h>
 #include <stdint.h>
+#include "base/id-ranges.h"
 
 /* TnSplit: which samples train and which are held out, by a stated rule:
  *
@@ -20,6 +21,9 @@ typedef struct
 /** Errors: TN_ERROR_INVALID_ARGUMENT for a rule that is none of these, or that leaves nothing to train or, but for "none",
  * nothing held out. */
 TnSplit *tn_split_new (const char *rule, int64_t n_samples, GError **error);
+/** Takes the ids in @excluded out of both lists; no other sample changes its side. TN_ERROR_INVALID_ARGUMENT if nothing is left
+ * to train, or nothing held out where something was; @self is then as it was. */
+gboolean tn_split_exclude (TnSplit *self, const TnIdRanges *excluded, GError **error);
 void tn_split_free (TnSplit *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnSplit, tn_split_free)
 

@@ -2,11 +2,12 @@
 #pragma once
 #include "ir/graph.h"
 
-/* .dot text of a graph, drawn as MindSpore draws it: a cluster a graph, a table with a port an input for every node, its
- * operator with the attributes beside it, an octagon for every use of a parameter, one list of all parameters.
+/* .dot text of a graph that Graphviz lays out on a page: a cluster a side (forward, backward, optimizer) and in it one a scope,
+ * a box an operator, parameters as small names. Links of parameters between far places, and those from the forward to the
+ * backward side, do not pull.
  *
- * Identifiers are numbered, so the same graph gives the same text. Names may hold anything: they are escaped for where they
- * stand. Graphviz takes the text without a warning; it lays out small graphs, big ones are for the graph page. */
+ * Everything stands in attributes ("tn_op" ...) that Graphviz passes over, so that tn_graph_document_load() gives the same
+ * graph again. Nodes are numbered: the same graph gives the same text. Names may hold anything: they are escaped. */
 
 /** The whole text. Free with g_free. */
 char *tn_dot_text (const TnGraph *graph);

@@ -229,8 +229,18 @@ infer (TnNode *node, GError **error)
     return FALSE;
   if (op->n_outputs != TN_VARIADIC)
     tn_node_set_n_outputs (node, op->n_outputs);
-  if (!op->infer (node, error))
-    return FALSE;
+  g_autoptr (GError) refused = NULL;
+  if (!op->infer (node, &refused))
+    {
+      /* What a helper refuses, a shape or an attribute, does not know the node. */
+      if (g_str_has_prefix (refused->message, node->name))
+        g_propagate_error (error, g_steal_pointer (&refused));
+      else
+        tn_infer_error (node, error, "%s", refused->message);
+      return FALSE;
+    }
+  if (node->n_outputs < 1)
+    return tn_infer_error (node, error, _ ("cut into no parts: nothing would come out"));
   for (int i = 0; i < node->n_outputs; i++)
     {
       size_t bytes;

@@ -187,6 +187,7 @@ tn_ir_line_parameter (TnArena *arena, const char *line, TnIrParameter *parameter
   if (key != NULL)
     {
       const char *comma = strstr (key, ", ");
+      key += key[8] == ':'; /* "ref_key=:fc.weight" before 2.1 */
       parameter->ref_key = keep (arena, key + 8, comma != NULL ? comma : key + strlen (key));
     }
 }

@@ -292,6 +292,15 @@ keep_bracketed (Parser *self, const char *text)
 }
 
 static void
+set_fullname (Parser *self, TnIrNode *node, const char *bracketed)
+{
+  node->fullname = keep_bracketed (self, bracketed);
+  const char *slash = node->fullname != NULL ? strrchr (node->fullname, '/') : NULL;
+  if (slash != NULL)
+    node->scope = keep (self, node->fullname, slash);
+}
+
+static void
 read_node_note (Parser *self, const char *line)
 {
   TnIrNode *node = self->node;
@@ -300,16 +309,18 @@ read_node_note (Parser *self, const char *line)
   while (*line == ' ' || *line == '#')
     line++;
   if (g_ascii_strncasecmp (line, "Fullname with scope: (", 22) == 0)
-    {
-      node->fullname = keep_bracketed (self, line);
-      const char *slash = node->fullname != NULL ? strrchr (node->fullname, '/') : NULL;
-      if (slash != NULL)
-        node->scope = keep (self, node->fullname, slash);
-    }
+    set_fullname (self, node, line);
   else if (g_ascii_strncasecmp (line, "scope: (", 8) == 0)
     node->scope = keep_bracketed (self, line);
   else if (*line != '\0')
     g_ptr_array_add (self->node_notes, keep_line (self, line));
+}
+
+/* MindSpore before 2.0: "      : (Default/network-Net/fc-Dense/MatMul-op3)" after the types. */
+static gboolean
+is_old_fullname (const char *text)
+{
+  return strchr (text, '<') == NULL && strstr (text, " -> ") == NULL && (strchr (text, '/') != NULL || g_str_has_prefix (text, "(Default"));
 }
 
 static void
@@ -318,6 +329,11 @@ read_type_line (Parser *self, const char *line)
   TnIrNode *node = self->node;
   if (node == NULL)
     return;
+  if (node->inputs != NULL && node->fullname == NULL && is_old_fullname (line + 8))
+    {
+      set_fullname (self, node, line + 8);
+      return;
+    }
   if (node->inputs == NULL)
     tn_ir_line_node_types (self->document->arena, line + 9, node, &self->items_left);
   else if (node->device_types == NULL)
@@ -343,6 +359,14 @@ read_graph_line (Parser *self, char *line)
     }
   else if (g_str_has_prefix (line, "      : ("))
     read_type_line (self, line);
+  else if (g_str_has_prefix (line, " { strategy: ") && strstr (line, "      : (") != NULL)
+    {
+      /* MindSpore 1.0 puts the strategy after the end of the node's line. */
+      char *types = strstr (line, "      : (");
+      read_type_line (self, types);
+      *types = '\0';
+      read_node_note (self, line);
+    }
   else
     read_node_note (self, line);
 }

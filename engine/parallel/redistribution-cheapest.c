@@ -126,7 +126,13 @@ key_of (const Search *s, const int8_t *map, uint32_t partial)
 void
 tn_redistribution_cheapen (TnRedistribution *self, uint32_t partial)
 {
-  Search s = { .list = self, .mesh = self->meshes[0], .n_dims = self->n_dims[0], .n_axes = self->meshes[0]->n_axes, .limit = tn_redistribution_elements (self) };
+  Search s; /* large, and its states are set as they are reached */
+  s.list = self;
+  s.mesh = self->meshes[0];
+  s.n_dims = self->n_dims[0];
+  s.n_axes = self->meshes[0]->n_axes;
+  s.limit = tn_redistribution_elements (self);
+  s.n = 0;
   int communicating = 0;
   for (int i = 0; i < self->n_moves; i++)
     communicating += self->moves[i].kind != TN_MOVE_SLICE;

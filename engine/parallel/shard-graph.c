@@ -246,28 +246,6 @@ clear_layout (gpointer data)
   tn_layout_unref (data);
 }
 
-/* Strategies may be on meshes of their own: all are brought to one that refines them. */
-static gboolean
-join_meshes (TnSharded *self, GError **error)
-{
-  for (int i = 0; i < self->options.n_strategies; i++)
-    for (int k = 0; k < self->options.strategies[i].n_inputs; k++)
-      {
-        TnLayout *layout = self->options.strategies[i].inputs[k];
-        if (layout == NULL || tn_mesh_equal (layout->mesh, self->mesh))
-          continue;
-        TnMesh *joined = tn_mesh_refine (self->mesh, layout->mesh, error);
-        if (joined == NULL)
-          {
-            g_prefix_error (error, _ ("The strategy of “%s”: "), self->options.strategies[i].pattern);
-            return FALSE;
-          }
-        tn_mesh_unref (self->mesh);
-        self->mesh = joined;
-      }
-  return TRUE;
-}
-
 static gboolean
 refine_strategies (TnSharded *self, GError **error)
 {
@@ -287,7 +265,7 @@ refine_strategies (TnSharded *self, GError **error)
 static gboolean
 decide (TnSharded *self, GError **error)
 {
-  if (!join_meshes (self, error))
+  if (!tn_shard_resolve_strategies (self, error))
     return FALSE;
   for (int round = 0; round < TN_MESH_MAX_AXES; round++)
     {
@@ -328,6 +306,8 @@ tn_shard_graph (TnGraph *graph, const TnShardOptions *options, GError **error)
   self->strategies = g_ptr_array_new_with_free_func (clear_layout);
   self->traffic = g_array_new (FALSE, TRUE, sizeof (TnTraffic));
   g_array_set_clear_func (self->traffic, clear_traffic);
+  self->own = g_array_new (FALSE, TRUE, sizeof (TnShardStrategy));
+  g_array_set_clear_func (self->own, tn_shard_clear_strategy);
   self->brought = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   find_gradients (self);
   if (!decide (self, error))
@@ -346,6 +326,7 @@ tn_sharded_free (TnSharded *self)
   g_clear_pointer (&self->source, tn_graph_unref);
   g_clear_pointer (&self->mesh, tn_mesh_unref);
   g_ptr_array_unref (self->strategies);
+  g_array_unref (self->own);
   g_array_unref (self->traffic);
   g_hash_table_unref (self->brought);
   g_free (self->first);

@@ -25,6 +25,7 @@ typedef struct
   const char *pattern; /* glob over the cell's path below the network ("fc1", "block0/fc?"), or over the node's name */
   int n_inputs;
   TnLayout **inputs;   /* one an input of the cell's main operator; an entry may be NULL: as it comes */
+  const TnShape *counts; /* or, with @inputs NULL, MindSpore's tuples: into how many pieces each dimension of each input is cut */
 } TnShardStrategy;
 
 typedef enum

@@ -227,33 +227,6 @@ split_weights (Choice *c)
 
 /* ---- strategies ---- */
 
-static const char *
-cell_path (const char *scope)
-{
-  const char *at = strstr (scope, "network-");
-  at = at != NULL ? strchr (at, '/') : NULL;
-  return at != NULL ? at + 1 : scope;
-}
-
-static int
-find_strategy (const TnSharded *self, const TnNode *node, int *offset)
-{
-  *offset = 0;
-  gboolean has_weight = FALSE;
-  for (int k = 0; k < node->n_inputs; k++)
-    has_weight |= tn_node_is_parameter (node->inputs[k]->node);
-  for (int i = 0; i < self->options.n_strategies; i++)
-    {
-      const TnShardStrategy *s = &self->options.strategies[i];
-      /* The cell's main operator: the one of its forward nodes with so many inputs, the bias aside. */
-      if (node->phase == TN_PHASE_FORWARD && s->n_inputs == node->n_inputs && !tn_node_is (node, "BiasAdd")
-          && (g_pattern_match_simple (s->pattern, node->name) || (has_weight && g_pattern_match_simple (s->pattern, cell_path (node->scope)))))
-        return i;
-      *offset += s->n_inputs;
-    }
-  return -1;
-}
-
 static gboolean
 refuse (const Choice *c, int k, int d, const char *why, GError **error)
 {
@@ -266,7 +239,7 @@ refuse (const Choice *c, int k, int d, const char *why, GError **error)
 static gboolean
 follow_strategy (Choice *c, GError **error)
 {
-  int offset, i = find_strategy (c->self, c->node, &offset);
+  int offset, i = tn_shard_find_strategy (c->self, c->node, &offset);
   for (int k = 0; i >= 0 && k < c->node->n_inputs; k++)
     {
       const TnLayout *layout = c->self->strategies->pdata[offset + k];

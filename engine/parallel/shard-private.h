@@ -20,6 +20,7 @@ struct _TnSharded
   TnGraph *source, *graph;
   TnMesh *mesh;
   TnShardOptions options;
+  GArray *own;            /* TnShardStrategy: the options', counts made into layouts */
   GPtrArray *strategies;  /* copies of the layouts on @mesh, in the order of the options' inputs */
   int n_nodes, n_values;
   int *first;             /* node id -> flat index of its first output */
@@ -47,3 +48,8 @@ gboolean tn_shard_write_special (TnSharded *self, TnRewrite *rewrite, const TnNo
 TnValue *tn_shard_collective (TnSharded *self, TnGraph *graph, const TnNode *asked_by, const char *what, TnMesh *mesh, uint32_t axes,
                               TnMoveKind kind, TnValue *x, int dim, int concat_dim, TnPartial op);
 uint32_t tn_dim_axes (const TnDimMap *dim);
+/** Index of the strategy that @node has, or -1; @offset: (out): number of inputs of those before it. */
+int tn_shard_find_strategy (const TnSharded *self, const TnNode *node, int *offset);
+/** Makes the options' strategies into layouts (shard-strategy.c), and one mesh that refines all of theirs. */
+gboolean tn_shard_resolve_strategies (TnSharded *self, GError **error);
+void tn_shard_clear_strategy (gpointer strategy);

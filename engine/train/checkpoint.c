@@ -133,6 +133,8 @@ tn_checkpoint_state_to_text (const TnCheckpointState *state)
   tn_json_set_hex_double (object, "best", state->best);
   tn_json_set_int64_string (object, "best_step", state->best_step);
   tn_json_set_int64_string (object, "bad_steps", state->bad_steps);
+  tn_json_set_hex_double (object, "early_best", state->early_best);
+  tn_json_set_int64_string (object, "stall", state->stall);
   json_object_set_string_member (object, "isa", state->isa);
   g_autoptr (JsonNode) node = json_node_init_object (json_node_alloc (), object);
   return tn_json_to_text (node, 2);
@@ -166,6 +168,12 @@ tn_checkpoint_state_load (const char *path, TnCheckpointState *state, GError **e
       || !tn_json_get_int64_string (object, "bad_steps", &bad_steps, path, error)
       || !tn_json_get_string (object, "isa", &isa, path, error))
     return FALSE;
+  int64_t stall = 0; /* these two came later than the version */
+  state->early_best = NAN;
+  if ((json_object_has_member (object, "early_best") && !tn_json_get_hex_double (object, "early_best", &state->early_best, path, error))
+      || (json_object_has_member (object, "stall") && !tn_json_get_int64_string (object, "stall", &stall, path, error)))
+    return FALSE;
+  state->stall = stall;
   if (step < 0 || epoch < 0 || position < 0 || samples < 0)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _("“%s” has a negative step, epoch or position."), path);

@@ -29,6 +29,8 @@ typedef struct
   double best;          /* best validation score so far; NaN before the first */
   gint64 best_step;     /* its step, or -1 */
   gint64 bad_steps;     /* steps skipped for a non-finite loss or gradient */
+  double early_best;    /* the score that early stopping compares with; NaN before the first */
+  gint64 stall;         /* validations in a row that were no better */
   char isa[64];         /* instruction level and libraries that made the bits */
 } TnCheckpointState;
 

@@ -101,13 +101,26 @@ own_padding (const TnDataset *dataset, const TnModelInput *input)
   return input->pad;
 }
 
+static gboolean
+exclude (TnSplit *split, const TnSettings *settings, GError **error)
+{
+  g_autoptr (TnIdRanges) excluded = tn_id_ranges_parse (tn_settings_get_string (settings, "data.exclude"), error);
+  return excluded != NULL && (excluded->ranges->len == 0 || tn_split_exclude (split, excluded, error));
+}
+
+/* @own: the data that the settings name. */
 static TnInput *
-input_new (TnDataset *dataset, const char *rule, const TnSettings *settings, TnModel *model, gboolean own_normalisation, GError **error)
+input_new (TnDataset *dataset, const char *rule, gboolean own, const TnSettings *settings, TnModel *model, gboolean own_normalisation,
+           GError **error)
 {
   g_autoptr (TnInput) self = g_new0 (TnInput, 1);
   self->dataset = tn_dataset_ref (dataset);
   self->split = tn_split_new (rule, dataset->n_samples, error);
   if (self->split == NULL)
+    return NULL;
+  /* Ids and names are those of the training data: another set of samples is taken as it is. */
+  if (own && (!exclude (self->split, settings, error)
+              || !tn_dataset_rename_classes (self->dataset, tn_settings_get_string (settings, "data.class_names"), error)))
     return NULL;
 
   const TnModelInput *input = tn_model_input (model);
@@ -132,13 +145,13 @@ tn_input_open (const TnSettings *settings, TnModel *model, const char *folder, g
   g_autoptr (TnDataset) dataset = open_dataset_in_limits (settings, folder, error);
   if (dataset == NULL)
     return NULL;
-  return input_new (dataset, tn_settings_get_string (settings, "data.validation"), settings, model, own_normalisation, error);
+  return input_new (dataset, tn_settings_get_string (settings, "data.validation"), TRUE, settings, model, own_normalisation, error);
 }
 
 TnInput *
 tn_input_new (TnDataset *dataset, const TnSettings *settings, TnModel *model, gboolean own_normalisation, GError **error)
 {
-  return input_new (dataset, "none", settings, model, own_normalisation, error);
+  return input_new (dataset, "none", FALSE, settings, model, own_normalisation, error);
 }
 
 void

@@ -58,6 +58,12 @@ first_training (const TnProgram *self)
   return NULL;
 }
 
+TnPlan *
+tn_program_step_plan (const TnProgram *self)
+{
+  return first_training (self)->plan;
+}
+
 int64_t
 tn_program_n_outputs (const TnProgram *self)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 #include "device/cpu/eager.h"
+#include "train/collectives.h"
 #include "train/program-graph.h"
 #include "train/program.h"
 #include "train/ranks.h"
@@ -17,6 +18,7 @@ typedef struct
   void **state;   /* addresses by graph parameter */
   int n_inputs;
   int x, labels, lr, step; /* input places; -1: none */
+  int loss, grad_norm, logits; /* output places of the plan; -1: none */
   gboolean classes; /* labels are classes and not target values */
 } TnCompiled;
 
@@ -24,6 +26,8 @@ struct _TnProgram
 {
   TnRanks *ranks;    /* what shares the steps with other ranks; NULL: this program takes them alone */
   TnProgram *origin; /* a replica of it in another thread; NULL */
+  int n_joined;      /* ranks whose rows one graph takes together (batch norm over all of them); 0: each has a graph of its own */
+  TnCollectives *collectives; /* what its nodes call; NULL without */
   int n_replicas;    /* programs of this process, this one included: for the forecast */
   TnProgramRecipe recipe;
   uint64_t seed;

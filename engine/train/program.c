@@ -2,10 +2,14 @@
 #include "train/program-private.h"
 #include "base/error.h"
 #include "ir/passes.h"
+#include "parallel/shard-graph.h"
 #include "train/ranks.h"
 #include "train/memory-limit.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_GUESSES 6 /* of the largest batch that fits */
 
 /* ---- compiling ---- */
 
@@ -34,6 +38,15 @@ find_input (const TnGraph *graph, const char *name)
   return -1;
 }
 
+static int
+find_output (const TnGraph *graph, const char *name)
+{
+  for (int i = 0; i < tn_graph_n_outputs (graph); i++)
+    if (strcmp (tn_graph_output (graph, i).name, name) == 0)
+      return i;
+  return -1;
+}
+
 static TnCompiled *
 find_compiled (const TnProgram *self, int64_t rows, gboolean training)
 {
@@ -57,6 +70,19 @@ share_compiled (const TnCompiled *theirs)
   return compiled;
 }
 
+/* The graph of one of several ranks that take @rows each, where some nodes need all of them: what it computes is what one rank
+ * computes with the whole batch. */
+static TnGraph *
+joined_graph (const TnProgram *self, int64_t rows, GError **error)
+{
+  g_autoptr (TnGraph) whole = tn_program_training_graph (&self->recipe, rows * self->n_joined, error);
+  g_autofree char *text = g_strdup_printf ("dp=%d", self->n_joined);
+  g_autoptr (TnMesh) mesh = whole != NULL ? tn_mesh_parse (text, -1, error) : NULL;
+  TnShardOptions options = { .mesh = mesh };
+  g_autoptr (TnSharded) sharded = mesh != NULL ? tn_shard_graph (whole, &options, error) : NULL;
+  return sharded != NULL ? tn_graph_ref (tn_sharded_graph (sharded)) : NULL;
+}
+
 static TnCompiled *
 compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
 {
@@ -66,7 +92,9 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
   TnCompiled *compiled = g_new0 (TnCompiled, 1);
   compiled->rows = rows;
   compiled->training = training;
-  compiled->built = training ? tn_program_training_graph (&self->recipe, rows, error) : tn_program_evaluation_graph (&self->recipe, rows, error);
+  compiled->built = training && self->n_joined > 0 ? joined_graph (self, rows, error)
+                    : training                     ? tn_program_training_graph (&self->recipe, rows, error)
+                                                   : tn_program_evaluation_graph (&self->recipe, rows, error);
   if (compiled->built != NULL)
     {
       g_autoptr (TnGraph) graph = tn_passes_run (compiled->built, tn_program_has_kernel, &self->target, NULL, NULL, error);
@@ -82,6 +110,9 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
   compiled->classes = find_input (compiled->built, "labels") >= 0;
   compiled->lr = find_input (compiled->built, "lr");
   compiled->step = find_input (compiled->built, "step");
+  compiled->loss = find_output (tn_plan_graph (compiled->plan), "loss");
+  compiled->grad_norm = find_output (tn_plan_graph (compiled->plan), "grad_norm");
+  compiled->logits = find_output (tn_plan_graph (compiled->plan), "logits");
   return compiled;
 }
 
@@ -162,17 +193,42 @@ forecast_memory (const TnProgram *self, const TnCompiled *compiled, TnMemoryFore
   out->total = out->parameters + out->gradients + out->optimizer + out->activations + out->buffers;
 }
 
+/* What grows with the batch grows in proportion to it, but for what does not grow: a guess, which is measured and mended. Only asked where
+ * a run is refused, as each look compiles. */
+static int64_t
+find_fitting_batch (TnProgram *self, const TnMemoryForecast *f, int64_t rows, size_t limit)
+{
+  size_t fixed = f->parameters + f->gradients + f->optimizer, per_batch = f->total - fixed;
+  double guess = limit > fixed && per_batch > 0 ? (double) rows * (double) (limit - fixed) / (double) per_batch : 0;
+  double most = (double) f->total;
+  for (int i = 0; i < MAX_GUESSES && guess >= 1; i++)
+    {
+      TnMemoryForecast found;
+      int64_t batch = (int64_t) guess;
+      TnCompiled *compiled = compile (self, batch, TRUE, NULL);
+      if (compiled == NULL)
+        return 0;
+      forecast_memory (self, compiled, &found);
+      free_compiled (compiled);
+      if (found.total <= limit)
+        return batch;
+      double slope = (most - (double) found.total) / (double) (rows - batch);
+      double step = slope > 0 ? ceil ((double) (found.total - limit) / slope) : guess / 2;
+      guess = MIN (guess - MAX (step, 1), guess - 1);
+    }
+  return 0;
+}
+
 static gboolean
-check_memory (const TnProgram *self, TnSettings *settings, int64_t rows, GError **error)
+check_memory (TnProgram *self, TnSettings *settings, int64_t rows, GError **error)
 {
   size_t limit = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb"));
   const TnMemoryForecast *f = &self->forecast;
   if (f->total <= limit)
     return TRUE;
-  size_t fixed = f->parameters + f->gradients + f->optimizer, per_batch = f->total - fixed;
-  int64_t fits = limit > fixed && per_batch > 0 ? (int64_t) ((double) rows * (double) (limit - fixed) / (double) per_batch) : 0;
+  int64_t fits = find_fitting_batch (self, f, rows, limit);
   g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" G_GINT64_FORMAT " would fit"), fits)
-                                      : g_strdup (_ ("no batch fits: the parameters alone are too many"));
+                                      : g_strdup (_ ("no train.batch fits, not even 1"));
   g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" G_GINT64_FORMAT " needs %.1f MB, %.1f MB are allowed: %s."), rows,
                (double) f->total / 1e6, (double) limit / 1e6, advice);
   return FALSE;
@@ -205,8 +261,9 @@ check_freeze (const TnProgram *self, const char *patterns, GError **error)
   return TRUE;
 }
 
+/* Everything before the first compilation. */
 static gboolean
-start (TnProgram *self, TnSettings *settings, GError **error)
+start_target (TnProgram *self, TnSettings *settings, GError **error)
 {
   int threads = (int) tn_settings_get_int (settings, "device.threads");
   TnIsa isa;
@@ -219,9 +276,14 @@ start (TnProgram *self, TnSettings *settings, GError **error)
   tn_model_set_freeze (self->recipe.model, tn_settings_get_string (settings, "train.freeze"));
   if (tn_settings_is_set (settings, "init.preset") && !tn_model_set_init (self->recipe.model, tn_settings_get_string (settings, "init.preset"), error))
     return FALSE;
+  return TRUE;
+}
 
+static gboolean
+start (TnProgram *self, TnSettings *settings, GError **error)
+{
   int64_t rows = tn_settings_get_int (settings, "train.batch");
-  TnCompiled *compiled = compile (self, rows, TRUE, error);
+  TnCompiled *compiled = start_target (self, settings, error) ? compile (self, rows, TRUE, error) : NULL;
   if (compiled == NULL)
     return FALSE;
   forecast_memory (self, compiled, &self->forecast);
@@ -253,6 +315,7 @@ tn_program_new_replica (TnProgram *origin, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->origin = origin;
+  self->n_joined = origin->n_joined;
   self->recipe = origin->recipe;
   tn_model_ref (self->recipe.model);
   self->target = origin->target;
@@ -274,24 +337,57 @@ tn_program_new_replica (TnProgram *origin, GError **error)
   return g_steal_pointer (&self);
 }
 
+/* Not compiled yet. */
 static TnProgram *
-new_with (TnModel *model, TnSettings *settings, int n_replicas, GError **error)
+new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->n_replicas = n_replicas;
+  self->n_joined = n_joined;
   if (!tn_program_recipe_init (&self->recipe, model, settings, error))
     {
       self->recipe.model = NULL;
       return NULL;
     }
   tn_model_ref (model);
-  return start (self, settings, error) ? g_steal_pointer (&self) : NULL;
+  return g_steal_pointer (&self);
+}
+
+static TnProgram *
+new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
+{
+  g_autoptr (TnProgram) self = new_uncompiled (model, settings, n_replicas, n_joined, error);
+  return self != NULL && start (self, settings, error) ? g_steal_pointer (&self) : NULL;
+}
+
+gboolean
+tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgramMeasure *out, GError **error)
+{
+  TnRanksCut cut;
+  if (!tn_ranks_cut (settings, &cut, error))
+    return FALSE;
+  g_autoptr (TnSettings) own = cut.n_blocks > 1 ? tn_ranks_own_settings (settings, &cut, error) : tn_settings_copy (settings);
+  g_autoptr (TnProgram) self
+      = own == NULL ? NULL : new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, cut.n_blocks > 1 && cut.joined ? cut.n_ranks : 0, error);
+  TnCompiled *compiled = NULL;
+  int64_t rows = own != NULL ? tn_settings_get_int (own, "train.batch") : 0;
+  if (self != NULL && start_target (self, own, error))
+    compiled = compile (self, rows, TRUE, error);
+  if (compiled == NULL)
+    return FALSE;
+  *out = (TnProgramMeasure){ .allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb")) };
+  forecast_memory (self, compiled, &out->forecast);
+  size_t room = out->allowed > beside ? out->allowed - beside : 0;
+  out->largest_batch = out->forecast.total <= room ? rows : find_fitting_batch (self, &out->forecast, rows, room);
+  out->largest_batch *= MAX (cut.n_blocks, 1);
+  free_compiled (compiled);
+  return TRUE;
 }
 
 TnProgram *
 tn_program_new (TnModel *model, TnSettings *settings, GError **error)
 {
-  return new_with (model, settings, 1, error);
+  return new_with (model, settings, 1, 0, error);
 }
 
 TnProgram *
@@ -303,9 +399,15 @@ tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
   if (cut.n_blocks == 1)
     return tn_program_new (model, settings, error);
   g_autoptr (TnSettings) own = tn_ranks_own_settings (settings, &cut, error);
-  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, error) : NULL;
+  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, cut.joined ? cut.n_ranks : 0, error) : NULL;
   if (self == NULL)
     return NULL;
+  /* Each rank has a flat copy of its gradients, and one for every doubling of its blocks. */
+  size_t copies = 1;
+  for (int blocks = cut.n_blocks / cut.n_ranks; blocks > 1; blocks /= 2)
+    copies++;
+  self->forecast.buffers += self->forecast.gradients * copies;
+  self->forecast.total += self->forecast.gradients * copies;
   self->ranks = tn_ranks_new (self, settings, &cut, error);
   return self->ranks != NULL ? g_steal_pointer (&self) : NULL;
 }
@@ -346,7 +448,8 @@ TnPlanRun
 tn_program_run (TnProgram *self, const TnCompiled *compiled, int64_t step, int64_t first_sample)
 {
   return (TnPlanRun){ .pool = self->pool, .memory = self->memory, .inputs = self->inputs, .state = compiled->state, .seed = self->seed,
-                      .step = (uint64_t) step, .first_sample = first_sample, .hook = self->hook };
+                      .step = (uint64_t) step, .first_sample = first_sample, .hook = self->hook,
+                      .collective = self->collectives != NULL ? tn_collectives_run : NULL, .collective_data = self->collectives };
 }
 
 void
@@ -403,11 +506,8 @@ stop_before_optimizer (const TnNode *node, gpointer data)
 const void *
 tn_program_output (const TnCompiled *compiled, const TnPlanRun *run, const char *name)
 {
-  const TnGraph *graph = tn_plan_graph (compiled->plan);
-  for (int i = 0; i < tn_graph_n_outputs (graph); i++)
-    if (strcmp (tn_graph_output (graph, i).name, name) == 0)
-      return tn_plan_output (compiled->plan, run, i);
-  return NULL;
+  int place = find_output (tn_plan_graph (compiled->plan), name);
+  return place >= 0 ? tn_plan_output (compiled->plan, run, place) : NULL;
 }
 
 static double
@@ -440,8 +540,8 @@ tn_program_forward_backward_alone (TnProgram *self, const TnProgramBatch *batch,
   TnPlanRun run = tn_program_run (self, compiled, step, batch->first_sample);
   if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_optimizer_wave (compiled->plan), error))
     return FALSE;
-  const float *norm = tn_program_output (compiled, &run, "grad_norm");
-  *result = (TnStepResult){ *(const float *) tn_program_output (compiled, &run, "loss"), norm != NULL ? *norm : 0 };
+  const float *norm = compiled->grad_norm >= 0 ? tn_plan_output (compiled->plan, &run, compiled->grad_norm) : NULL;
+  *result = (TnStepResult){ *(const float *) tn_plan_output (compiled->plan, &run, compiled->loss), norm != NULL ? *norm : 0 };
   return TRUE;
 }
 
@@ -505,8 +605,8 @@ tn_program_evaluate_alone (TnProgram *self, const TnProgramBatch *batch, TnEvalR
     {
       if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_n_waves (compiled->plan), error))
         return FALSE;
-      logits = tn_program_output (compiled, &run, "logits");
-      loss = tn_program_output (compiled, &run, "loss");
+      logits = tn_plan_output (compiled->plan, &run, compiled->logits);
+      loss = tn_plan_output (compiled->plan, &run, compiled->loss);
     }
   int64_t width = tn_shape_count (&logits_value->shape) / MAX (batch->n, 1), n_losses = tn_shape_count (&loss_value->shape);
   *result = (TnEvalResult){ .n = batch->n };
@@ -545,4 +645,13 @@ gboolean
 tn_program_state_changed (TnProgram *self, GError **error)
 {
   return self->ranks == NULL || tn_ranks_share_state (self->ranks, error);
+}
+
+gboolean
+tn_program_serve (TnProgram *self, GError **error)
+{
+  if (self->ranks != NULL)
+    return tn_ranks_serve (self->ranks, error);
+  g_set_error_literal (error, TN_ERROR, TN_ERROR_STATE, _ ("This program shares its steps with nobody."));
+  return FALSE;
 }

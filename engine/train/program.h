@@ -73,6 +73,18 @@ typedef struct
  * what the machine allows is TN_ERROR_MEMORY and says which batch would fit.
  */
 TnProgram *tn_program_new (TnModel *model, TnSettings *settings, GError **error);
+/* What a program would take, without making one. */
+typedef struct
+{
+  TnMemoryForecast forecast;
+  size_t allowed;        /* bytes that it may take */
+  int64_t largest_batch; /* where train.batch does not fit: one that does, or 0; else train.batch itself */
+} TnProgramMeasure;
+
+/** Builds and checks the graph and its plan for train.batch and forecasts memory; allocates no state. @beside: bytes that
+ * something else, the data, will take of what is allowed. Errors as tn_program_new(), but that
+ * too much memory is an answer and no error. */
+gboolean tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgramMeasure *out, GError **error);
 void tn_program_free (TnProgram *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnProgram, tn_program_free)
 
@@ -82,6 +94,9 @@ void tn_program_forecast (const TnProgram *self, TnMemoryForecast *forecast);
 TnProgram *tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error);
 /** The state was written to from outside: brings every rank to it. Nothing to do for one rank. */
 gboolean tn_program_state_changed (TnProgram *self, GError **error);
+
+/** In a process that is not rank 0 (tn_ranks_process): takes part in rank 0's steps until it ends. */
+gboolean tn_program_serve (TnProgram *self, GError **error);
 
 /** Compiles the plans for @batch rows now, so that no step has to. */
 gboolean tn_program_prepare (TnProgram *self, int64_t batch, GError **error);
@@ -117,6 +132,8 @@ TnGraph *tn_program_graph (TnProgram *self, int64_t batch, gboolean optimized, G
 gboolean tn_program_save_graphs (TnProgram *self, int64_t batch, const char *folder, GError **error);
 /** The plan of a training step (borrowed), and a hook around each of its calls (NULL: off; see plan.h). */
 TnPlan *tn_program_plan (TnProgram *self, int64_t batch, GError **error);
+/** The plan that this rank runs at a full batch (borrowed): of train.batch, or of one of the blocks that ranks cut it into. */
+TnPlan *tn_program_step_plan (const TnProgram *self);
 void tn_program_set_span_hook (TnProgram *self, const TnSpanHook *hook);
 /** "isa=avx2 onednn=2.7.3": what bits depend on, for run.json. */
 char *tn_program_build_facts (const TnProgram *self);

@@ -57,6 +57,8 @@ struct _TnRanks
 };
 
 static TnComm *process;
+static gboolean process_is_over;
+static const TnCommTable *test_table, **own_table;
 
 void
 tn_ranks_set_process (TnComm *comm)
@@ -68,6 +70,12 @@ TnComm *
 tn_ranks_process (void)
 {
   return process;
+}
+
+gboolean
+tn_ranks_process_is_over (void)
+{
+  return process_is_over;
 }
 
 /* ---- the cut ---- */
@@ -94,10 +102,19 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("mpirun started %1 processes, parallel.ranks is %2: give both the same number."), n, ranks);
   if (alone && n > 1)
     return refuse (error, _("%1 ranks need a way to share the work: set parallel.mode = data_parallel, or parallel.ranks = 1."), n, 0);
+  if (n > 1 && !tn_settings_enum_is (settings, "parallel.mode", "data_parallel"))
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _("parallel.mode = %s can be planned (tenon-cli plan), not trained: set parallel.mode = data_parallel."),
+                   tn_settings_get_text (settings, "parallel.mode"));
+      return FALSE;
+    }
   if (blocks > 0 && (blocks & (blocks - 1)) != 0)
     return refuse (error, _("parallel.same_bits is %1: it must be a power of two."), blocks, 0);
   if (blocks > 0 && (n > blocks || blocks % n != 0))
     return refuse (error, _("%1 ranks do not divide the %2 blocks of parallel.same_bits: take as many ranks, or a power of two fewer."), n, blocks);
+  gboolean joined = n > 1 && tn_settings_enum_is (settings, "parallel.batch_norm", "global");
+  if (joined && blocks > 0)
+    return refuse (error, _("The %1 blocks of parallel.same_bits have statistics of their own: set parallel.batch_norm = local, or parallel.same_bits = 0."), blocks, 0);
   int64_t s = blocks > 0 ? blocks : n;
   if (batch % s != 0)
     return refuse (error, blocks > 0 ? _("train.batch = %1 cannot be cut into the %2 equal blocks of parallel.same_bits: choose a multiple.")
@@ -105,7 +122,7 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
                    batch, s);
   if (s > 1 && tn_settings_enum_is (settings, "device.mode", "pynative"))
     return refuse (error, _("Operators run one at a time (device.mode = pynative) on one rank only, not on %1: set device.mode = graph."), n, 0);
-  *cut = (TnRanksCut){ .n_ranks = (int) n, .n_threads = process != NULL ? 1 : (int) n, .n_blocks = (int) s,
+  *cut = (TnRanksCut){ .n_ranks = (int) n, .n_threads = process != NULL ? 1 : (int) n, .n_blocks = (int) s, .joined = joined,
                        .rank = process != NULL ? tn_comm_rank (process) : 0 };
   return TRUE;
 }
@@ -130,6 +147,8 @@ static gboolean
 prepare (Rank *rank, int64_t n, GError **error)
 {
   int blocks = rank->ranks->cut.n_blocks;
+  if (rank->ranks->cut.joined && n % blocks != 0)
+    return refuse (error, _("A batch of %1 cannot be shared equally by %2 ranks, which batch norm over all of them needs: set data.drop_last = true."), n, blocks);
   int64_t least = n / blocks, most = (n + blocks - 1) / blocks;
   return (least == 0 || tn_program_compiled (rank->program, least, TRUE, error) != NULL)
          && tn_program_compiled (rank->program, most, TRUE, error) != NULL;
@@ -232,9 +251,11 @@ carry_out (Rank *rank, const Order *order, TnStepResult *step, TnEvalResult *eva
     case ORDER_PREPARE:
       return prepare (rank, order->n, error);
     case ORDER_STEP:
+      mine = rows_of (rank, order);
+      if (rank->ranks->cut.joined)
+        return tn_program_forward_backward_alone (rank->program, &mine, order->step, step, error);
       if (rank->reducer == NULL && !make_reducer (rank, error))
         return FALSE;
-      mine = rows_of (rank, order);
       return tn_reducer_step (rank->reducer, &mine, order->n, order->step, step, error);
     case ORDER_UPDATE:
       return tn_program_update_alone (rank->program, order->lr, order->step, error);
@@ -253,7 +274,7 @@ carry_out (Rank *rank, const Order *order, TnStepResult *step, TnEvalResult *eva
 /* ---- the others ---- */
 
 static gboolean
-serve (Rank *rank, void (*beat) (gpointer data), gpointer data, GError **error)
+serve (Rank *rank, GError **error)
 {
   TnStepResult step;
   TnEvalResult evaluation;
@@ -263,8 +284,6 @@ serve (Rank *rank, void (*beat) (gpointer data), gpointer data, GError **error)
       Order order = { 0 };
       if (!tn_comm_broadcast (rank->comm, &order, sizeof order, TN_DTYPE_U8, 0, error))
         return FALSE;
-      if (beat != NULL)
-        beat (data);
       if (order.kind == ORDER_END)
         return TRUE;
       tn_pool_enter_worker ();
@@ -284,16 +303,16 @@ rank_main (void *data)
   g_snprintf (name, sizeof name, "tn-rank-%d", tn_comm_rank (rank->comm));
   pthread_setname_np (pthread_self (), name);
   tn_comm_threads_enter (rank->comm);
-  serve (rank, NULL, NULL, NULL); /* what failed is told by whoever waits for this rank */
+  serve (rank, NULL); /* what failed is told by whoever waits for this rank */
   tn_comm_threads_leave (rank->comm);
   return NULL;
 }
 
 gboolean
-tn_ranks_serve (TnRanks *self, void (*beat) (gpointer data), gpointer data, GError **error)
+tn_ranks_serve (TnRanks *self, GError **error)
 {
   self->served = TRUE;
-  return serve (&self->own[0], beat, data, error);
+  return serve (&self->own[0], error);
 }
 
 /* Signals are for the program's own threads. */
@@ -320,6 +339,8 @@ make_plans (TnRanks *self, const Order *order, GError **error)
 {
   int blocks = self->cut.n_blocks;
   gboolean training = order->kind != ORDER_EVALUATE;
+  if (self->cut.joined && training && order->n % blocks != 0)
+    return order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END || prepare (&self->own[0], order->n, error);
   if (order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END)
     return TRUE;
   for (int64_t rows = order->n / blocks; rows <= (order->n + blocks - 1) / blocks; rows++)
@@ -398,11 +419,22 @@ start_replicas (TnRanks *self, TnProgram *program, GError **error)
   g_autofree TnComm **comms = tn_comm_threads_new (self->n_own, 0, error);
   if (comms == NULL)
     return FALSE;
+  for (int k = 0; k < self->n_own && test_table != NULL; k++)
+    {
+      *own_table = k == 0 ? comms[k]->table : *own_table;
+      comms[k]->table = test_table;
+    }
   for (int k = 0; k < self->n_own; k++)
     self->own[k] = (Rank){ .ranks = self, .comm = comms[k], .program = k == 0 ? program : NULL };
   for (int k = 1; k < self->n_own; k++)
     if ((self->own[k].program = tn_program_new_replica (program, error)) == NULL)
       return FALSE;
+  return TRUE;
+}
+
+static gboolean
+start_threads (TnRanks *self, GError **error)
+{
   for (int k = 1; k < self->n_own; k++)
     if (!start_thread (&self->own[k], error))
       return FALSE;
@@ -424,6 +456,10 @@ tn_ranks_new (TnProgram *program, const TnSettings *settings, const TnRanksCut *
     self->own[0] = (Rank){ .ranks = self, .comm = process, .program = program };
   else
     ok = start_replicas (self, program, error);
+  for (int k = 0; ok && cut->joined && k < self->n_own; k++)
+    self->own[k].program->collectives = tn_collectives_new (self->own[k].comm);
+  if (ok && !self->processes)
+    ok = start_threads (self, error);
   if (ok && self->processes && cut->rank == 0) /* replicas of this process are copies already */
     ok = tn_ranks_share_state (self, error);
   if (ok)
@@ -436,6 +472,8 @@ static void
 clear_rank (TnRanks *self, Rank *rank)
 {
   tn_reducer_free (rank->reducer);
+  if (rank->program != NULL)
+    g_clear_pointer (&rank->program->collectives, tn_collectives_free);
   if (rank != &self->own[0])
     tn_program_free (rank->program);
   if (!self->processes)
@@ -451,7 +489,7 @@ tn_ranks_free (TnRanks *self)
   if (self == NULL)
     return;
   if (self->own[0].comm != NULL && self->cut.rank == 0 && !self->served)
-    give_order (self, &(Order){ .kind = ORDER_END }, NULL, NULL, NULL);
+    process_is_over = give_order (self, &(Order){ .kind = ORDER_END }, NULL, NULL, NULL) && self->processes;
   for (int k = 0; k < self->n_own; k++)
     if (self->own[k].has_thread)
       pthread_join (self->own[k].thread, NULL);
@@ -475,11 +513,9 @@ tn_ranks_times (const TnRanks *self, TnRanksTimes *times)
   tn_reducer_ends (reducer, &times->begun_ns, &times->backward_ended_ns, &times->ended_ns);
 }
 
-const TnCommTable *
-tn_ranks_set_table (TnRanks *self, const TnCommTable *table)
+void
+tn_ranks_set_test_table (const TnCommTable *table, const TnCommTable **own)
 {
-  const TnCommTable *before = self->own[0].comm->table;
-  for (int k = 0; k < self->n_own; k++)
-    self->own[k].comm->table = table;
-  return before;
+  test_table = table;
+  own_table = own;
 }

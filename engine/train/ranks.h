@@ -16,7 +16,9 @@
  *             where a rank ends), so the bits depend on S and not on the number of ranks.
  *   buckets   with one block a rank, gradients are brought together in buckets in the order in which the plan makes them,
  *             each as soon as its last gradient is there (reducer.h).
- *   norms     batch norm uses the statistics of its block; the running ones are the blocks' mean.
+ *   norms     batch norm uses the statistics of its block; the running ones are the blocks' mean. With parallel.batch_norm=global
+ *             it uses those of the whole batch: then the plan of every rank is that of the sharded graph, which reduces
+ *             gradients as it goes, and a batch must divide by the ranks.
  *
  * An error on any rank stops all; the error that the caller gets names the rank. */
 typedef struct _TnRanks TnRanks;
@@ -26,6 +28,7 @@ typedef struct
 {
   int n_ranks, n_threads; /* n_threads: of these in this process */
   int n_blocks;           /* S; 1: nothing is shared */
+  gboolean joined;        /* batch norm over all ranks: their plans call each other in the middle (parallel/shard-graph.h) */
   int rank;               /* of this process; 0 where ranks are threads */
 } TnRanksCut;
 
@@ -47,12 +50,14 @@ gboolean tn_ranks_evaluate (TnRanks *self, const TnProgramBatch *batch, TnEvalRe
 gboolean tn_ranks_share_state (TnRanks *self, GError **error);
 int tn_ranks_n (const TnRanks *self);
 
-/** In a process that is not rank 0: does what rank 0 orders until it ends (TRUE) or fails. @beat is called before every order. */
-gboolean tn_ranks_serve (TnRanks *self, void (*beat) (gpointer data), gpointer data, GError **error);
+/** In a process that is not rank 0: does what rank 0 orders until it ends (TRUE) or fails. */
+gboolean tn_ranks_serve (TnRanks *self, GError **error);
 
 /** The process' end of its peers under mpirun, set once at start (borrowed); NULL: ranks are threads. */
 void tn_ranks_set_process (TnComm *comm);
 TnComm *tn_ranks_process (void);
+/** Whether rank 0 has told the other processes that the work is done. */
+gboolean tn_ranks_process_is_over (void);
 
 /* What rank 0's last step did when; monotonic ns. */
 typedef struct
@@ -63,6 +68,6 @@ typedef struct
 } TnRanksTimes;
 
 void tn_ranks_times (const TnRanks *self, TnRanksTimes *times);
-/** For tests: all ranks of this process work through @table from now on; its rows may call those of the one before, which is
- * returned. */
-const TnCommTable *tn_ranks_set_table (TnRanks *self, const TnCommTable *table);
+/** For tests: ranks that are made from now on work through @table, whose rows may call those of the transport's own, which is
+ * put into *@own. NULL ends it. */
+void tn_ranks_set_test_table (const TnCommTable *table, const TnCommTable **own);

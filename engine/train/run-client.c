@@ -34,7 +34,7 @@ struct _TnRun
   gint64 last_live_us;
 
   GDBusConnection *connection;
-  gboolean connecting, synced;
+  gboolean connecting, synced, silent;
   guint subscription;
 };
 
@@ -46,6 +46,7 @@ enum
   SIGNAL_MESSAGE,
   SIGNAL_CHECKPOINTED,
   SIGNAL_CAUGHT_UP,
+  SIGNAL_NODE_TIMES,
   N_SIGNALS
 };
 
@@ -53,6 +54,7 @@ enum
 {
   PROP_STATE = 1,
   PROP_CONNECTED,
+  PROP_SILENT,
   N_PROPERTIES
 };
 
@@ -72,6 +74,7 @@ typedef struct
   /* Found: */
   GPtrArray *pieces; /* Piece */
   TnRunState state;
+  gboolean silent;
   char *cause, *reason, *address;
 } Look;
 
@@ -146,7 +149,7 @@ look_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
   g_autoptr (TnRunFolder) folder = tn_run_folder_open (self->path, &error);
   if (folder != NULL)
     {
-      self->state = tn_run_folder_seen_state (folder);
+      self->state = tn_run_folder_look (folder, &self->silent);
       self->cause = g_strdup (tn_run_folder_cause (folder));
       self->reason = g_strdup (tn_run_folder_reason (folder));
     }
@@ -309,6 +312,21 @@ take_batch (TnRun *self, GVariant *parameters)
 }
 
 static void
+take_times (TnRun *self, GVariant *parameters)
+{
+  gsize n, n_means;
+  TnNodeTimesReport report = { 0 };
+  g_autoptr (GVariant) ids = g_variant_get_child_value (parameters, 2);
+  g_autoptr (GVariant) means = g_variant_get_child_value (parameters, 3);
+  g_variant_get_child (parameters, 0, "x", &report.step);
+  g_variant_get_child (parameters, 1, "u", &report.n_steps);
+  report.ids = g_variant_get_fixed_array (ids, &n, sizeof (guint32));
+  report.mean_ns = g_variant_get_fixed_array (means, &n_means, sizeof (double));
+  report.n = (guint) MIN (n, n_means);
+  g_signal_emit (self, signals[SIGNAL_NODE_TIMES], 0, &report);
+}
+
+static void
 signal_cb (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *name,
            GVariant *parameters, gpointer data)
 {
@@ -333,6 +351,8 @@ signal_cb (GDBusConnection *connection, const char *sender, const char *path, co
       g_variant_get (parameters, "(i&s)", &level, &text);
       g_signal_emit (self, signals[SIGNAL_MESSAGE], 0, level, text);
     }
+  else if (strcmp (name, "NodeTimes") == 0 && g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(xuauad)")))
+    take_times (self, parameters);
   else if (strcmp (name, "Checkpointed") == 0 && g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(xs)")))
     {
       g_variant_get (parameters, "(x&s)", &step, &text);
@@ -409,6 +429,11 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
       tell_piece (self, piece);
     }
   set_state (self, found->state, found->cause, found->reason);
+  if (found->silent != self->silent)
+    {
+      self->silent = found->silent;
+      g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_SILENT]);
+    }
   if (!self->caught_up)
     {
       self->caught_up = TRUE;
@@ -489,6 +514,8 @@ tn_run_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
     g_value_set_int (value, (int) self->state);
   else if (id == PROP_CONNECTED)
     g_value_set_boolean (value, self->connection != NULL);
+  else if (id == PROP_SILENT)
+    g_value_set_boolean (value, self->silent);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
@@ -503,6 +530,7 @@ tn_run_class_init (TnRunClass *class)
   GParamFlags flags = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY;
   properties[PROP_STATE] = g_param_spec_int ("state", NULL, NULL, 0, TN_RUN_N_STATES - 1, 0, flags);
   properties[PROP_CONNECTED] = g_param_spec_boolean ("connected", NULL, NULL, FALSE, flags);
+  properties[PROP_SILENT] = g_param_spec_boolean ("silent", NULL, NULL, FALSE, flags);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   GType type = G_TYPE_FROM_CLASS (class);
@@ -514,6 +542,7 @@ tn_run_class_init (TnRunClass *class)
                                           G_TYPE_STRING);
   signals[SIGNAL_CHECKPOINTED] = g_signal_new ("checkpointed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
                                                G_TYPE_INT64, G_TYPE_STRING);
+  signals[SIGNAL_NODE_TIMES] = g_signal_new ("node-times", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
   signals[SIGNAL_CAUGHT_UP] = g_signal_new ("caught-up", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
@@ -586,6 +615,12 @@ tn_run_state (TnRun *self)
 }
 
 gboolean
+tn_run_is_silent (TnRun *self)
+{
+  return self->silent;
+}
+
+gboolean
 tn_run_is_connected (TnRun *self)
 {
   return self->connection != NULL;
@@ -608,7 +643,7 @@ called_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
   if (reply != NULL)
     {
-      g_task_return_boolean (task, TRUE);
+      g_task_return_pointer (task, g_steal_pointer (&reply), (GDestroyNotify) g_variant_unref);
       return;
     }
   g_dbus_error_strip_remote_error (error);
@@ -637,7 +672,14 @@ tn_run_call_async (TnRun *self, const char *method, GVariant *parameters, GCance
 gboolean
 tn_run_call_finish (TnRun *self, GAsyncResult *result, GError **error)
 {
-  return g_task_propagate_boolean (G_TASK (result), error);
+  g_autoptr (GVariant) reply = tn_run_call_finish_reply (self, result, error);
+  return reply != NULL;
+}
+
+GVariant *
+tn_run_call_finish_reply (TnRun *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
 }
 
 char *

@@ -2,6 +2,7 @@
 #pragma once
 #include <gio/gio.h>
 #include "train/metrics.h"
+#include "train/node-times.h"
 #include "train/run-folder.h"
 
 /* TnRun: follows one run from another process: what stands in its event files, joined with what its trainer says live.
@@ -19,8 +20,9 @@
  *   state-changed (int state, const char *cause, const char *reason)   TnRunState; lost where the process is gone
  *   message       (int level, const char *text)      live only
  *   checkpointed  (gint64 step, const char *path)    live only
+ *   node-times    (gpointer TnNodeTimesReport)       after a call of WatchTimes (true), while this connection lasts
  *   caught-up     ()      all that was in the files at the first look has been told
- * Properties: state, connected. */
+ * Properties: state, connected, silent (it lives, and gives no sign of life: tn_run_state_judge()). */
 #define TN_TYPE_RUN (tn_run_get_type ())
 G_DECLARE_FINAL_TYPE (TnRun, tn_run, TN, RUN, GObject)
 
@@ -31,6 +33,7 @@ void tn_run_follow (TnRun *self);
 void tn_run_expect (TnRun *self);
 const char *tn_run_path (TnRun *self);
 TnRunState tn_run_state (TnRun *self);
+gboolean tn_run_is_silent (TnRun *self);
 /** State of the trainer's connection. */
 gboolean tn_run_is_connected (TnRun *self);
 
@@ -39,6 +42,8 @@ gboolean tn_run_is_connected (TnRun *self);
 void tn_run_call_async (TnRun *self, const char *method, GVariant *parameters, GCancellable *cancellable,
                         GAsyncReadyCallback callback, gpointer user_data);
 gboolean tn_run_call_finish (TnRun *self, GAsyncResult *result, GError **error);
+/** (transfer full): the same for a method that answers something ("Nodes"): its reply, or NULL with an error. */
+GVariant *tn_run_call_finish_reply (TnRun *self, GAsyncResult *result, GError **error);
 
 /** What to say of a trainer that holds its lock and does not answer: its process, whether it is stopped, and what to do. Free with g_free. */
 char *tn_run_silence_text (const char *run_path, const TnRunOwner *owner);

@@ -13,6 +13,8 @@
 #include "base/durable.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "formats/tfevents.h"
+#include "train/rank-files.h"
 #include "train/run-lock.h"
 
 #define RUN_FILE "run.json"
@@ -35,6 +37,7 @@ struct _TnRunFolder
   JsonObject *facts;
   JsonNode *json; /* the whole; made when asked for */
   int lock_fd;    /* -1: not locked */
+  char *address;  /* in the lock */
   pthread_mutex_t log_mutex;
   int log_fd;
 };
@@ -70,6 +73,7 @@ tn_run_folder_free (TnRunFolder *self)
   g_free (self->name);
   g_free (self->model_name);
   g_free (self->init);
+  g_free (self->address);
   g_clear_pointer (&self->network, json_node_unref);
   g_clear_pointer (&self->json, json_node_unref);
   tn_settings_free (self->settings);
@@ -421,7 +425,7 @@ tn_run_folder_lock (TnRunFolder *self, GError **error)
   int fd = tn_run_lock_take (self->path, error);
   if (fd < 0)
     return FALSE;
-  if (!tn_run_lock_describe (fd, self->path, NULL, error))
+  if (!tn_run_lock_describe (fd, self->path, NULL, 0, 0, error))
     {
       close (fd);
       return FALSE;
@@ -441,6 +445,7 @@ tn_run_folder_unlock (TnRunFolder *self)
   unlink (reserve);
   close (self->lock_fd);
   self->lock_fd = -1;
+  g_clear_pointer (&self->address, g_free);
 }
 
 gboolean
@@ -453,7 +458,16 @@ gboolean
 tn_run_folder_set_address (TnRunFolder *self, const char *address, GError **error)
 {
   g_return_val_if_fail (self->lock_fd >= 0, FALSE);
-  return tn_run_lock_describe (self->lock_fd, self->path, address, error);
+  g_free (self->address);
+  self->address = g_strdup (address);
+  return tn_run_lock_describe (self->lock_fd, self->path, address, 0, 0, error);
+}
+
+void
+tn_run_folder_beat (TnRunFolder *self, gint64 step, gint64 median_step_us)
+{
+  if (self->lock_fd >= 0)
+    tn_run_lock_describe (self->lock_fd, self->path, self->address, step, median_step_us, NULL);
 }
 
 /* What is known. */
@@ -533,20 +547,58 @@ tn_run_folder_state (const TnRunFolder *self)
   return self->state;
 }
 
+/* When the newest event file was written last. */
+static gint64
+last_record_us (const char *path)
+{
+  g_auto (GStrv) files = tn_tfevents_list (path, NULL);
+  guint n = files != NULL ? g_strv_length (files) : 0;
+  GStatBuf info;
+  return n > 0 && g_stat (files[n - 1], &info) == 0 ? (gint64) info.st_mtim.tv_sec * G_USEC_PER_SEC + info.st_mtim.tv_nsec / 1000 : 0;
+}
+
+static TnRunState
+judge (TnRunFolder *self, gboolean *silent)
+{
+  g_auto (TnRunOwner) owner = { 0 };
+  TnRunEvidence evidence = { .stored = self->state, .now_us = g_get_real_time (), .local = TRUE };
+  if (tn_run_folder_owner (self->path, &owner, NULL))
+    {
+      evidence.lock_held = owner.held;
+      evidence.local = tn_run_owner_is_local (&owner);
+      evidence.heartbeat_us = owner.heartbeat_us;
+      evidence.median_step_us = owner.median_step_us;
+    }
+  if (silent != NULL && !tn_run_state_is_end (self->state))
+    evidence.record_us = last_record_us (self->path);
+  return tn_run_state_judge (&evidence, silent);
+}
+
+TnRunState
+tn_run_folder_look (TnRunFolder *self, gboolean *silent)
+{
+  if (silent != NULL)
+    *silent = FALSE;
+  if (self->lock_fd >= 0)
+    return self->state;
+  TnRunState state = judge (self, silent);
+  /* Its end may have been written between the two looks. */
+  if (state == TN_RUN_LOST && self->state != TN_RUN_LOST && tn_run_folder_reload (self, NULL) && tn_run_state_is_end (self->state))
+    return self->state;
+  return state;
+}
+
 TnRunState
 tn_run_folder_seen_state (TnRunFolder *self)
 {
-  if (self->lock_fd >= 0)
-    return self->state;
-  g_auto (TnRunOwner) owner = { 0 };
-  gboolean held = tn_run_folder_owner (self->path, &owner, NULL) && owner.held;
-  /* run.json is first written by a process when its first step is due. */
-  if (self->state == TN_RUN_QUEUED || tn_run_state_is_end (self->state))
-    return held ? TN_RUN_STARTING : self->state;
-  /* Its end may have been written between the two looks. */
-  if (!held && (!tn_run_folder_reload (self, NULL) || !tn_run_state_is_end (self->state)))
-    return TN_RUN_LOST;
-  return self->state;
+  TnRunState state = tn_run_folder_look (self, NULL);
+  char *lost = state == TN_RUN_LOST ? tn_rank_files_lost (self->path) : NULL;
+  if (lost != NULL)
+    {
+      g_free (self->reason);
+      self->reason = lost;
+    }
+  return state;
 }
 
 const char *

@@ -43,12 +43,15 @@ typedef struct
   char *host, *boot_id;
   gint64 start_ticks;   /* field 22 of /proc/PID/stat: tells a re-used pid */
   char *address;        /* D-Bus address, or NULL */
+  gint64 heartbeat_us, step, median_step_us; /* Unix time of its last sign of life, and what it said then */
 } TnRunOwner;
 
 void tn_run_owner_clear (TnRunOwner *owner);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TnRunOwner, tn_run_owner_clear)
 /** Whether its process is on this machine and stopped by a signal (SIGSTOP, Ctrl-Z). */
 gboolean tn_run_owner_is_stopped (const TnRunOwner *owner);
+/** Whether it is, or was, on this machine: its lock can be seen here, and its process. */
+gboolean tn_run_owner_is_local (const TnRunOwner *owner);
 /** Whether its process, and not another that got its number later, is on this machine. */
 gboolean tn_run_owner_is_alive (const TnRunOwner *owner);
 
@@ -66,6 +69,8 @@ void tn_run_folder_unlock (TnRunFolder *self);
 gboolean tn_run_folder_is_locked (const TnRunFolder *self);
 /** Writes the service's address into the lock. */
 gboolean tn_run_folder_set_address (TnRunFolder *self, const char *address, GError **error);
+/** A sign of life in the lock: once a second while the lock is held. The thread that called tn_run_folder_set_address(), at any time. */
+void tn_run_folder_beat (TnRunFolder *self, gint64 step, gint64 median_step_us);
 /** Reads the lock of the run at @path without taking it. */
 gboolean tn_run_folder_owner (const char *path, TnRunOwner *owner, GError **error);
 
@@ -91,8 +96,10 @@ TnModel *tn_run_folder_load_model (const TnRunFolder *self, GError **error);
 const char *tn_run_folder_model_name (const TnRunFolder *self);
 
 TnRunState tn_run_folder_state (const TnRunFolder *self);
-/** State as somebody who looks from outside should call it: lost where a living state has no process. May reload run.json: texts that the
+/** State as somebody who looks from outside should call it (tn_run_state_judge()); @silent may be NULL. May reload run.json: texts that the
  * folder gave out before hold no longer. */
+TnRunState tn_run_folder_look (TnRunFolder *self, gboolean *silent);
+/** The same without @silent. */
 TnRunState tn_run_folder_seen_state (TnRunFolder *self);
 /** Why it ended: text for people, or "". */
 const char *tn_run_folder_reason (const TnRunFolder *self);

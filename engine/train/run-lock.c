@@ -10,6 +10,7 @@
 
 #define LOCK_FILE "lock"
 #define LOCK_WAIT_MS 100
+#define READ_TRIES 3
 #define MAX_LOCK_BYTES 65536
 
 static char *
@@ -75,6 +76,13 @@ tn_run_owner_is_stopped (const TnRunOwner *owner)
 }
 
 gboolean
+tn_run_owner_is_local (const TnRunOwner *owner)
+{
+  g_autofree char *boot = boot_id ();
+  return owner->boot_id == NULL || *owner->boot_id == '\0' || strcmp (boot, owner->boot_id) == 0 || strcmp (owner->host, g_get_host_name ()) == 0;
+}
+
+gboolean
 tn_run_owner_is_alive (const TnRunOwner *owner)
 {
   char state = owner_process (owner);
@@ -103,7 +111,7 @@ tn_run_lock_take (const char *run_path, GError **error)
 }
 
 gboolean
-tn_run_lock_describe (int fd, const char *run_path, const char *address, GError **error)
+tn_run_lock_describe (int fd, const char *run_path, const char *address, gint64 step, gint64 median_step_us, GError **error)
 {
   g_autofree char *path = lock_path (run_path);
   g_autofree char *boot = boot_id ();
@@ -113,6 +121,8 @@ tn_run_lock_describe (int fd, const char *run_path, const char *address, GError 
   json_object_set_string_member (object, "boot_id", boot);
   tn_json_set_int64_string (object, "start_ticks", own_start_ticks ());
   tn_json_set_int64_string (object, "time_us", g_get_real_time ());
+  tn_json_set_int64_string (object, "step", step);
+  tn_json_set_int64_string (object, "median_step_us", median_step_us);
   if (address != NULL)
     json_object_set_string_member (object, "address", address);
   g_autoptr (JsonNode) node = json_node_init_object (json_node_alloc (), object);
@@ -138,13 +148,22 @@ parse_owner (const char *text, gsize n, TnRunOwner *owner)
     return;
   JsonObject *object = json_node_get_object (node);
   const char *host = "", *boot = "", *address = NULL;
-  int64_t ticks = 0;
+  int64_t ticks = 0, heartbeat = 0, step = 0, median = 0;
   tn_json_opt_int (object, "pid", 0, G_MAXINT64, &owner->pid, "", NULL);
   tn_json_opt_string (object, "host", &host, "", NULL);
   tn_json_opt_string (object, "boot_id", &boot, "", NULL);
   tn_json_opt_string (object, "address", &address, "", NULL);
   if (json_object_has_member (object, "start_ticks"))
     tn_json_get_int64_string (object, "start_ticks", &ticks, "", NULL);
+  if (json_object_has_member (object, "time_us"))
+    tn_json_get_int64_string (object, "time_us", &heartbeat, "", NULL);
+  if (json_object_has_member (object, "step"))
+    tn_json_get_int64_string (object, "step", &step, "", NULL);
+  if (json_object_has_member (object, "median_step_us"))
+    tn_json_get_int64_string (object, "median_step_us", &median, "", NULL);
+  owner->heartbeat_us = heartbeat;
+  owner->step = step;
+  owner->median_step_us = median;
   owner->host = g_strdup (host);
   owner->boot_id = g_strdup (boot);
   owner->address = g_strdup (address);
@@ -161,11 +180,17 @@ tn_run_folder_owner (const char *path, TnRunOwner *owner, GError **error)
       return FALSE;
     }
   g_autofree char *file = lock_path (path);
-  g_autofree char *text = NULL;
-  gsize n;
   owner->held = tn_file_lock_is_held (file);
-  if (g_file_test (file, G_FILE_TEST_IS_REGULAR) && g_file_get_contents (file, &text, &n, NULL))
-    parse_owner (text, n, owner);
+  /* Its writer may be at it right now: what is not whole is read again. */
+  for (int i = 0; i < READ_TRIES && owner->pid == 0 && g_file_test (file, G_FILE_TEST_IS_REGULAR); i++)
+    {
+      g_autofree char *text = NULL;
+      gsize n;
+      if (i > 0)
+        g_usleep (1000);
+      if (g_file_get_contents (file, &text, &n, NULL))
+        parse_owner (text, n, owner);
+    }
   if (owner->host == NULL)
     owner->host = g_strdup ("");
   if (owner->boot_id == NULL)

@@ -27,5 +27,27 @@ typedef enum
 /** "queued", "starting" ...: stable, untranslated. */
 const char *tn_run_state_name (TnRunState state);
 gboolean tn_run_state_parse (const char *name, TnRunState *state);
+/* What somebody who looks at a run from outside can find out. */
+typedef struct
+{
+  TnRunState stored;    /* the word in run.json */
+  gboolean lock_held;
+  gboolean local;       /* its process is, or was, on this machine since it booted */
+  gint64 now_us, heartbeat_us, record_us; /* Unix time: now, of the last heartbeat in the lock, of the last row; 0: none */
+  gint64 median_step_us; /* 0: not known */
+} TnRunEvidence;
+
+/* After so long without a sign of life a run is called silent. */
+#define TN_RUN_SILENT_US (10 * G_USEC_PER_SEC)
+#define TN_RUN_SILENT_STEPS 20
+
+/**
+ * tn_run_state_judge: what the run is, never from the stored word alone.
+ * @silent: (out) (optional): it lives, and gave no sign of life for max (10 s, 20 x the median step)
+ *
+ * A living word with a free lock is lost, unless the lock cannot be seen from here: then the heartbeat tells. A held lock beside
+ * queued or an end is a process that is just starting. */
+TnRunState tn_run_state_judge (const TnRunEvidence *evidence, gboolean *silent);
+
 /** parked, stopped, finished, failed or lost: no process works on it. */
 gboolean tn_run_state_is_end (TnRunState state);

@@ -22,6 +22,11 @@ static const char introspection[] =
   "<method name='SetValue'><arg name='name' type='s' direction='in'/><arg name='value' type='s' direction='in'/></method>"
   "<method name='Resync'><arg name='file' type='s' direction='in'/><arg name='offset' type='t' direction='in'/>"
   "<arg name='file' type='s' direction='out'/><arg name='end' type='t' direction='out'/></method>"
+  "<method name='WatchTimes'><arg name='on' type='b' direction='in'/></method>"
+  "<method name='Nodes'><arg name='nodes' type='a(usss)' direction='out'/></method>"
+  "<signal name='NodeTimes'><arg name='step' type='x'/><arg name='steps' type='u'/><arg name='ids' type='au'/>"
+  "<arg name='mean_ns' type='ad'/></signal>"
+  "<property name='SecondsLeft' type='(dd)' access='read'/><property name='ChecksWithoutGain' type='x' access='read'/>"
   "<signal name='State'><arg name='state' type='s'/><arg name='cause' type='s'/><arg name='reason' type='s'/></signal>"
   "<signal name='Metrics'><arg name='file' type='s'/><arg name='begin' type='t'/><arg name='end' type='t'/>"
   "<arg name='tags' type='au'/><arg name='steps' type='ax'/><arg name='values' type='ad'/><arg name='times_us' type='ax'/></signal>"
@@ -39,7 +44,7 @@ struct _TnService
   GDBusNodeInfo *node;
   char *socket_path, *address;
   GPtrArray *clients; /* Client */
-  gulong handlers[4];
+  gulong handlers[5];
   char *file;  /* of the last batch seen */
   guint64 end; /* and how far it went */
   char *reason;
@@ -55,6 +60,7 @@ typedef struct
   gulong closed_handler;
   gboolean behind; /* gets nothing before it calls Resync */
   gboolean flushing;
+  gboolean watches_times;
   guint unsent_batches, unsent_signals; /* in all */
   guint flushing_batches, flushing_signals; /* of these, covered by the flush that is going on */
 } Client;
@@ -72,6 +78,9 @@ client_unref (Client *client)
 static void
 client_drop (Client *client)
 {
+  if (client->watches_times)
+    tn_trainer_watch_times (client->service->trainer, FALSE);
+  client->watches_times = FALSE;
   client->service = NULL;
   g_signal_handler_disconnect (client->connection, client->closed_handler);
   g_dbus_connection_unregister_object (client->connection, client->registration);
@@ -219,7 +228,39 @@ checkpointed_cb (TnTrainer *trainer, gint64 step, const char *path, gpointer dat
   send_all (data, "Checkpointed", g_variant_new ("(xs)", step, path));
 }
 
+static void
+node_times_cb (TnTrainer *trainer, gpointer data, gpointer user_data)
+{
+  TnService *self = user_data;
+  const TnNodeTimesReport *report = data;
+  GVariant *parts[] = {
+    g_variant_new_int64 (report->step),
+    g_variant_new_uint32 (report->n_steps),
+    g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, report->ids, report->n, sizeof (guint32)),
+    g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, report->mean_ns, report->n, sizeof (double)),
+  };
+  g_autoptr (GVariant) parameters = g_variant_ref_sink (g_variant_new_tuple (parts, G_N_ELEMENTS (parts)));
+  for (guint i = 0; i < self->clients->len; i++)
+    if (((Client *) g_ptr_array_index (self->clients, i))->watches_times)
+      send (g_ptr_array_index (self->clients, i), "NodeTimes", parameters);
+}
+
 /* From a client. */
+
+static void
+watch_times (Client *client, gboolean on)
+{
+  if (on != client->watches_times)
+    tn_trainer_watch_times (client->service->trainer, on);
+  client->watches_times = on;
+}
+
+static GVariant *
+node_table (TnTrainer *trainer)
+{
+  g_autoptr (GVariant) table = tn_trainer_node_table (trainer);
+  return g_variant_new ("(@a(usss))", table != NULL ? table : g_variant_new_array (G_VARIANT_TYPE ("(usss)"), NULL, 0));
+}
 
 static gboolean
 call_trainer (TnTrainer *trainer, const char *method, GVariant *parameters, GError **error)
@@ -260,6 +301,19 @@ method_cb (GDBusConnection *connection, const char *sender, const char *path, co
                                              g_variant_new ("(st)", self->file != NULL ? self->file : "", self->end));
       return;
     }
+  if (strcmp (method, "WatchTimes") == 0)
+    {
+      gboolean on;
+      g_variant_get (parameters, "(b)", &on);
+      watch_times (client, on);
+      g_dbus_method_invocation_return_value (invocation, NULL);
+      return;
+    }
+  if (strcmp (method, "Nodes") == 0)
+    {
+      g_dbus_method_invocation_return_value (invocation, node_table (self->trainer));
+      return;
+    }
   GError *error = NULL;
   if (call_trainer (self->trainer, method, parameters, &error))
     g_dbus_method_invocation_return_value (invocation, NULL);
@@ -290,6 +344,10 @@ property_cb (GDBusConnection *connection, const char *sender, const char *path, 
     return g_variant_new_string (self->reason != NULL ? self->reason : "");
   if (strcmp (name, "Tags") == 0)
     return tag_table ();
+  if (strcmp (name, "SecondsLeft") == 0)
+    return g_variant_new ("(dd)", progress.seconds_left_least, progress.seconds_left_most);
+  if (strcmp (name, "ChecksWithoutGain") == 0)
+    return g_variant_new_int64 (progress.checks_without_gain);
   return g_variant_new_int64 (strcmp (name, "Step") == 0         ? progress.step
                               : strcmp (name, "TotalSteps") == 0 ? progress.total_steps
                                                                  : progress.epoch);
@@ -403,6 +461,7 @@ tn_service_new (TnTrainer *trainer, GError **error)
   self->handlers[1] = g_signal_connect (trainer, "metrics", G_CALLBACK (metrics_cb), self);
   self->handlers[2] = g_signal_connect (trainer, "message", G_CALLBACK (message_cb), self);
   self->handlers[3] = g_signal_connect (trainer, "checkpointed", G_CALLBACK (checkpointed_cb), self);
+  self->handlers[4] = g_signal_connect (trainer, "node-times", G_CALLBACK (node_times_cb), self);
   return start_server (self, error) ? g_steal_pointer (&self) : NULL;
 }
 

@@ -11,10 +11,14 @@
  *   Extend (x epochs)   SetValue (s name, s value)
  *   Resync (s file, t offset) -> (s file, t end)
  *       sent by a client that has read so far; live batches begin again, the first one at the end that is answered
- *   Properties: State s, Reason s, Step x, TotalSteps x, Epoch x, Tags a(ss)   (name, unit; index = tag id)
+ *   WatchTimes (b on)   Nodes () -> (a(usss) id, name, scope, phase)
+ *   Properties: State s, Reason s, Step x, TotalSteps x, Epoch x, Tags a(ss)   (name, unit; index = tag id),
+ *       SecondsLeft (dd)  (least, most; NaN while estimating), ChecksWithoutGain x
  *   State (s state, s cause, s reason)
  *   Metrics (s file, t begin, t end, au tags, ax steps, ad values, ax times_us)
  *   Message (i level, s text)   Checkpointed (x step, s path)
+ *   NodeTimes (x step, u steps, au ids, ad mean_ns)   to clients that called WatchTimes (true): means over 20 steps; Nodes()
+ *       says what the ids are
  *
  * At most 20 Metrics a second, and at most 4 of them unsent a client. A client gets none before it calls Resync, and none
  * after it fell behind until it calls Resync again: it reads the event file from its offset meanwhile. So a stopped client costs

@@ -29,6 +29,7 @@ struct _TnTrainer
   gboolean restart; /* at step 0, though its checkpoints are gone */
   GMainContext *context;
   GSource *source; /* delivers what waits in events */
+  GSource *heartbeat; /* while the thread runs */
   GSource *signal_sources[3];
   guint n_interrupts;
   pthread_t thread;
@@ -37,6 +38,7 @@ struct _TnTrainer
   TnRunState told_state; /* last one signalled */
 
   _Atomic guint commands; /* TnCommand */
+  _Atomic int n_watchers; /* of node times */
 
   pthread_mutex_t mutex; /* for what follows */
   pthread_cond_t wake;   /* a command came */
@@ -45,6 +47,7 @@ struct _TnTrainer
   guint n_batches;       /* of metrics among them */
   GPtrArray *changes;    /* TnRunChange; name "+epochs" adds to train.epochs */
   GError *write_failure;
+  GVariant *node_table;
   char *stop_cause, *stop_reason; /* of a stop that was not the user's */
 };
 
@@ -57,5 +60,9 @@ void tn_trainer_post_message (TnTrainer *self, GLogLevelFlags level, const char 
 void tn_trainer_post_checkpoint (TnTrainer *self, gint64 step, const char *path);
 /** Copies the batch; where 4 wait already it is left out, and the gap in the offsets tells. */
 void tn_trainer_post_metrics (TnTrainer *self, const TnMetricsBatch *batch);
+/** Takes @report. */
+void tn_trainer_post_times (TnTrainer *self, TnNodeTimesReport *report);
+/** What the reports that follow name; takes @table. */
+void tn_trainer_set_node_table (TnTrainer *self, GVariant *table);
 /** A file could not be written: the run will end. The first one counts. */
 void tn_trainer_write_failed (TnTrainer *self, const GError *error);

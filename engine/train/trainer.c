@@ -13,6 +13,7 @@
 #include "train/trainer-private.h"
 
 #define MAX_WAITING_BATCHES 4
+#define HEARTBEAT_MS 1000
 
 typedef enum
 {
@@ -20,6 +21,7 @@ typedef enum
   EVENT_MESSAGE,
   EVENT_CHECKPOINT,
   EVENT_METRICS,
+  EVENT_TIMES,
   EVENT_END /* the thread is about to return; error belongs to the event */
 } EventKind;
 
@@ -31,6 +33,7 @@ typedef struct
   int level;
   gint64 step;
   TnMetricsBatch *batch;
+  TnNodeTimesReport *times;
   GError *error;
 } Event;
 
@@ -40,6 +43,7 @@ enum
   SIGNAL_METRICS,
   SIGNAL_MESSAGE,
   SIGNAL_CHECKPOINTED,
+  SIGNAL_NODE_TIMES,
   N_SIGNALS
 };
 
@@ -85,6 +89,7 @@ event_free (Event *event)
   g_free (event->cause);
   g_free (event->text);
   g_free (event->batch);
+  g_free (event->times);
   g_clear_error (&event->error);
   g_free (event);
 }
@@ -139,6 +144,21 @@ tn_trainer_post_metrics (TnTrainer *self, const TnMetricsBatch *batch)
     post (self, (Event){ .kind = EVENT_METRICS, .batch = batch_copy (batch) });
 }
 
+void
+tn_trainer_post_times (TnTrainer *self, TnNodeTimesReport *report)
+{
+  post (self, (Event){ .kind = EVENT_TIMES, .times = report });
+}
+
+void
+tn_trainer_set_node_table (TnTrainer *self, GVariant *table)
+{
+  pthread_mutex_lock (&self->mutex);
+  g_clear_pointer (&self->node_table, g_variant_unref);
+  self->node_table = table;
+  pthread_mutex_unlock (&self->mutex);
+}
+
 static void
 command (TnTrainer *self, guint bits)
 {
@@ -160,9 +180,34 @@ tn_trainer_write_failed (TnTrainer *self, const GError *error)
 
 /* In the main context. */
 
+static gboolean
+heartbeat_cb (gpointer data)
+{
+  TnTrainer *self = data;
+  TnTrainerProgress progress;
+  tn_trainer_get_progress (self, &progress);
+  double median = progress.median_step_seconds;
+  tn_run_folder_beat (self->folder, progress.step, isfinite (median) ? (gint64) (median * G_USEC_PER_SEC) : 0);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+set_heartbeat (TnTrainer *self, gboolean on)
+{
+  if (self->heartbeat != NULL)
+    g_source_destroy (self->heartbeat);
+  g_clear_pointer (&self->heartbeat, g_source_unref);
+  if (!on)
+    return;
+  self->heartbeat = g_timeout_source_new (HEARTBEAT_MS);
+  g_source_set_callback (self->heartbeat, heartbeat_cb, self, NULL);
+  g_source_attach (self->heartbeat, self->context);
+}
+
 static void
 end_thread (TnTrainer *self)
 {
+  set_heartbeat (self, FALSE);
   if (self->has_thread)
     pthread_join (self->thread, NULL);
   self->has_thread = FALSE;
@@ -189,6 +234,9 @@ tell (TnTrainer *self, Event *event)
       g_signal_emit (self, signals[SIGNAL_METRICS], 0, event->batch);
       for (int i = PROP_STEP; i < N_PROPERTIES; i++)
         g_object_notify_by_pspec (G_OBJECT (self), properties[i]);
+      break;
+    case EVENT_TIMES:
+      g_signal_emit (self, signals[SIGNAL_NODE_TIMES], 0, event->times);
       break;
     case EVENT_END:
       end_thread (self);
@@ -258,6 +306,7 @@ tn_trainer_finalize (GObject *object)
   g_ptr_array_unref (self->start_changes);
   g_clear_error (&self->write_failure);
   g_clear_error (&self->error);
+  g_clear_pointer (&self->node_table, g_variant_unref);
   g_free (self->stop_cause);
   g_free (self->stop_reason);
   g_clear_pointer (&self->folder, tn_run_folder_free);
@@ -315,6 +364,7 @@ tn_trainer_class_init (TnTrainerClass *class)
                                           G_TYPE_STRING);
   signals[SIGNAL_CHECKPOINTED] = g_signal_new ("checkpointed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
                                                G_TYPE_INT64, G_TYPE_STRING);
+  signals[SIGNAL_NODE_TIMES] = g_signal_new ("node-times", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
 }
 
 static void
@@ -326,7 +376,8 @@ tn_trainer_init (TnTrainer *self)
   self->changes = g_ptr_array_new_with_free_func ((GDestroyNotify) tn_run_change_free);
   self->start_changes = g_ptr_array_new_with_free_func ((GDestroyNotify) tn_run_change_free);
   self->progress = (TnTrainerProgress){ .loss = NAN, .loss_mean = NAN, .accuracy = NAN, .validation_loss = NAN,
-                                        .samples_per_second = NAN, .seconds_left = NAN, .checkpoint_step = -1 };
+                                        .samples_per_second = NAN, .seconds_left = NAN, .seconds_left_least = NAN,
+                                        .seconds_left_most = NAN, .median_step_seconds = NAN, .checkpoint_step = -1 };
   self->context = g_main_context_ref_thread_default ();
   self->source = g_source_new (&source_functions, sizeof (GSource));
   g_source_set_static_name (self->source, "tn-trainer");
@@ -452,6 +503,7 @@ tn_trainer_start (TnTrainer *self, GError **error)
       return FALSE;
     }
   self->has_thread = TRUE;
+  set_heartbeat (self, TRUE);
   return TRUE;
 }
 
@@ -521,6 +573,21 @@ void
 tn_trainer_checkpoint (TnTrainer *self)
 {
   command (self, TN_COMMAND_CHECKPOINT);
+}
+
+void
+tn_trainer_watch_times (TnTrainer *self, gboolean on)
+{
+  atomic_fetch_add (&self->n_watchers, on ? 1 : -1);
+}
+
+GVariant *
+tn_trainer_node_table (TnTrainer *self)
+{
+  pthread_mutex_lock (&self->mutex);
+  GVariant *table = self->node_table != NULL ? g_variant_ref (self->node_table) : NULL;
+  pthread_mutex_unlock (&self->mutex);
+  return table;
 }
 
 static gboolean

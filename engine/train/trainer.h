@@ -2,6 +2,7 @@
 #pragma once
 #include <glib-object.h>
 #include "train/metrics.h"
+#include "train/node-times.h"
 #include "train/run-folder.h"
 
 /* TnTrainer: takes a run folder and trains in it, in a thread of its own.
@@ -21,6 +22,7 @@
  *   metrics       (gpointer TnMetricsBatch)         at most 20 a second; holds for the emission
  *   message       (int GLogLevelFlags, const char *text)
  *   checkpointed  (gint64 step, const char *path)
+ *   node-times    (gpointer TnNodeTimesReport)      while watched; holds for the emission
  * Properties, notified with the signals: state, step, total-steps, epoch.
  *
  * The first signal of a run is state-changed to starting, the last to an end state; after it the lock is free. */
@@ -46,6 +48,9 @@ typedef struct
   double samples_per_second; /* over the last second or so */
   double seconds;         /* since training began in this process, without pauses */
   double seconds_left;    /* NaN while not known */
+  double seconds_left_least, seconds_left_most; /* from quartiles of step, validation and checkpoint; NaN for the first steps */
+  double median_step_seconds; /* of the last steps; NaN at first */
+  gint64 checks_without_gain; /* validations in a row, for early stopping */
   gint64 skipped_steps;
   guint64 memory_forecast; /* bytes of the program and what steps take; 0 before the program is compiled */
   guint64 memory_data;     /* bytes of the data set beside these */
@@ -87,6 +92,10 @@ void tn_trainer_stop_because (TnTrainer *self, const char *cause, const char *re
 /** Ends without a checkpoint. */
 void tn_trainer_stop_now (TnTrainer *self);
 void tn_trainer_checkpoint (TnTrainer *self);
+/** Counts those who want node-times: each @on = TRUE is to be taken back with FALSE. In PYNATIVE mode there are none. */
+void tn_trainer_watch_times (TnTrainer *self, gboolean on);
+/** (transfer full) (nullable): tn_node_times_table() of what the reports name; NULL before the first one. */
+GVariant *tn_trainer_node_table (TnTrainer *self);
 /** Adds @epochs >= 1 to train.epochs. */
 gboolean tn_trainer_extend (TnTrainer *self, gint64 epochs, GError **error);
 /** Checked at once; TN_ERROR_STATE for a setting that cannot change while a run goes on. */

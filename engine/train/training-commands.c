@@ -37,17 +37,21 @@ tn_training_apply_settings (TnTraining *self, GError **error)
   self->every_epochs = tn_settings_get_int (settings, "checkpoint.every_epochs");
   self->histogram_every = tn_settings_get_int (settings, "metrics.histogram_every");
   self->norms = tn_settings_get_bool (settings, "metrics.norms");
+  self->early_stop = tn_settings_get_int (settings, "train.early_stop");
+  self->early_stop_delta = tn_settings_get_float (settings, "train.early_stop_delta");
+  self->target_accuracy = tn_settings_get_float (settings, "train.target_accuracy");
+  if (self->program != NULL)
+    tn_program_set_mode (self->program, tn_settings_enum_is (settings, "device.mode", "pynative") ? TN_MODE_PYNATIVE : TN_MODE_GRAPH);
   self->policy = (TnNonfinitePolicy) tn_settings_get_enum (settings, "train.on_nonfinite");
   self->total_steps = count_total (self);
 
   /* The schedule's length is that of the epochs: a run that is cut by train.max_steps and goes on later has the same rates as
    * one that was never cut. */
-  gint64 length = self->epochs > 0 ? self->epochs * self->steps_per_epoch : self->max_steps;
-  TnSchedule *schedule = tn_rate_schedule_new (settings, MAX (length, 1), error);
-  if (schedule == NULL)
+  TnRate *rate = tn_rate_new (settings, self->steps_per_epoch, self->max_steps, error);
+  if (rate == NULL)
     return FALSE;
-  g_clear_pointer (&self->schedule, tn_schedule_unref);
-  self->schedule = schedule;
+  g_clear_pointer (&self->rate, tn_rate_free);
+  self->rate = rate;
   if (self->writer != NULL)
     tn_checkpoint_writer_set_keep (self->writer, (int) tn_settings_get_int (settings, "checkpoint.keep"));
 
@@ -76,6 +80,29 @@ tn_training_replay_changes (TnTraining *self, GError **error)
   return !changed || tn_training_apply_settings (self, error);
 }
 
+static gboolean
+change_one (TnTraining *self, gint64 step, const char *name, const char *value, GError **error)
+{
+  if (!tn_settings_set (self->settings, name, value, error))
+    return FALSE;
+  tn_run_folder_add_change (self->folder, step, name, value);
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("From step %" G_GINT64_FORMAT " on: %s = %s."), step, name, value);
+  return TRUE;
+}
+
+gboolean
+tn_training_change (TnTraining *self, gint64 step, const char *name, const char *value, GError **error)
+{
+  if (strcmp (name, "train.epochs") == 0)
+    {
+      g_auto (GStrv) pairs = tn_rate_extension (self->settings, g_ascii_strtoll (value, NULL, 10));
+      for (char **pair = pairs; *pair != NULL; pair += 2)
+        if (!change_one (self, step, pair[0], pair[1], error))
+          return FALSE;
+    }
+  return change_one (self, step, name, value, error);
+}
+
 /* The record comes first: a change that was felt by a step is never forgotten. */
 static gboolean
 make_changes (TnTraining *self, GError **error)
@@ -98,13 +125,10 @@ make_changes (TnTraining *self, GError **error)
           g_free (value);
           value = g_strdup_printf ("%" G_GINT64_FORMAT, epochs);
         }
-      if (!tn_settings_set (self->settings, name, value, error))
+      if (!tn_training_change (self, self->at.step, name, value, error))
         return FALSE;
       if (strcmp (name, "train.epochs") == 0)
         self->epochs = tn_settings_get_int (self->settings, name);
-      tn_run_folder_add_change (self->folder, self->at.step, name, value);
-      tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("From step %" G_GINT64_FORMAT " on: %s = %s."),
-                               self->at.step, name, value);
     }
   self->next_change = tn_run_folder_n_changes (self->folder);
   return tn_run_folder_save (self->folder, error) && tn_training_apply_settings (self, error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "train/answers.h"
 
 /* Facts in run.json: the steps whose batches are passed over after a rollback. */
 #define POISONED_FACT "left_out_steps"
@@ -58,10 +59,31 @@ tn_training_open_writer (TnTraining *self, GError **error)
   return TRUE;
 }
 
+/* What the watched samples are answered at this checkpoint. A run does not end for want of them. */
+static void
+note_answers (TnTraining *self)
+{
+  int n;
+  g_autofree int64_t *ids = tn_settings_get_int_list (self->settings, "watch.samples", &n);
+  if (n == 0 || self->answered_step == self->at.step)
+    return;
+  self->answered_step = self->at.step;
+  g_autoptr (GError) error = NULL;
+  gboolean classes = tn_settings_enum_is (self->settings, "train.loss", "softmax_cross_entropy");
+  g_autoptr (TnAnswers) answers = tn_answers_new (self->program, self->input, classes, ids, n, self->at.step, &error);
+  if (answers == NULL || !tn_answers_append (answers, tn_run_folder_path (self->folder), &error))
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("The watched samples were not answered: %s"), error->message);
+}
+
 gboolean
 tn_training_save (TnTraining *self, GError **error)
 {
-  return tn_checkpoint_writer_save (self->writer, self->tensors, self->n_tensors, &self->at, error);
+  gint64 begun = tn_training_now_ns ();
+  gboolean ok = tn_checkpoint_writer_save (self->writer, self->tensors, self->n_tensors, &self->at, error);
+  if (ok)
+    note_answers (self);
+  tn_pace_add (&self->pace, TN_PACE_CHECKPOINT, (double) (tn_training_now_ns () - begun) / 1e9);
+  return ok;
 }
 
 gboolean
@@ -126,6 +148,7 @@ tn_training_restore (TnTraining *self, TnCheckpoint *checkpoint, GError **error)
   progress->learning_rate = self->at.learning_rate;
   progress->checkpoint_step = self->at.step;
   progress->skipped_steps = self->at.bad_steps;
+  progress->checks_without_gain = self->at.stall;
   pthread_mutex_unlock (&self->trainer->mutex);
   return TRUE;
 }
@@ -138,6 +161,8 @@ start_over (TnTraining *self, GError **error)
   tn_settings_free (self->settings);
   self->settings = settings;
   g_clear_pointer (&self->metrics, tn_metrics_free);
+  tn_answers_cut (tn_run_folder_path (self->folder), self->at.step);
+  self->answered_step = self->at.step;
   tn_checkpoint_writer_set_loaded (self->writer, self->at.step);
   tn_checkpoint_writer_set_best (self->writer, self->at.best_step);
   return tn_training_open_metrics (self, TRUE, error) && tn_training_apply_settings (self, error);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "train/answers.h"
 
 #define PARAMETER_NORM_EVERY 50
 #define MAX_CONSECUTIVE_BAD 10
@@ -206,6 +207,17 @@ add_rows (TnTraining *self, const TnBatch *batch, const TnStepResult *result, gi
     add_histograms (self, step, time_us);
 }
 
+/* Steps, validations and checkpoints until the run ends by itself. */
+static void
+count_left (const TnTraining *self, gint64 left[TN_PACE_N_KINDS])
+{
+  gint64 steps = self->total_steps > 0 ? MAX (self->total_steps - self->at.step, 0) : 0;
+  gint64 epochs = self->steps_per_epoch > 0 ? (self->at.position + steps) / self->steps_per_epoch : 0;
+  left[TN_PACE_STEP] = steps;
+  left[TN_PACE_VALIDATION] = self->eval_loader == NULL ? 0 : self->eval_every > 0 ? epochs / self->eval_every : MIN (epochs, 1);
+  left[TN_PACE_CHECKPOINT] = 1 + (self->every_steps > 0 ? steps / self->every_steps : 0) + (self->every_epochs > 0 ? epochs / self->every_epochs : 0);
+}
+
 /* Once a second or so: throughput, memory, time left. */
 static void
 close_window (TnTraining *self, gint64 now)
@@ -218,6 +230,10 @@ close_window (TnTraining *self, gint64 now)
   progress->samples_per_second = rate;
   if (self->total_steps > 0 && rate > 0)
     progress->seconds_left = (double) (self->total_steps - self->at.step) * self->input->options.batch_size / rate;
+  gint64 left[TN_PACE_N_KINDS];
+  count_left (self, left);
+  tn_pace_left (&self->pace, left, &progress->seconds_left_least, &progress->seconds_left_most);
+  progress->median_step_seconds = tn_pace_median (&self->pace, TN_PACE_STEP);
   pthread_mutex_unlock (&self->trainer->mutex);
   self->window_ns = now;
   self->window_samples = 0;
@@ -287,6 +303,32 @@ leave_out (TnTraining *self, const TnBatch *batch, gint64 now)
   advance (self, batch, &nothing, now);
 }
 
+/* One relaxed load a step where nobody asks. */
+static void
+set_times (TnTraining *self)
+{
+  gboolean wanted = atomic_load_explicit (&self->trainer->n_watchers, memory_order_relaxed) > 0;
+  if (G_LIKELY (wanted == (self->times != NULL)))
+    return;
+  tn_program_set_span_hook (self->program, NULL);
+  g_clear_pointer (&self->times, tn_node_times_free);
+  if (!wanted)
+    return;
+  self->times = tn_node_times_new (tn_program_step_plan (self->program), tn_program_n_threads (self->program));
+  tn_program_set_span_hook (self->program, tn_node_times_hook (self->times));
+  tn_trainer_set_node_table (self->trainer, tn_node_times_table (self->times));
+}
+
+static void
+report_times (TnTraining *self, const TnBatch *batch)
+{
+  if (self->times == NULL || batch->n != self->input->options.batch_size || tn_program_mode (self->program) != TN_MODE_GRAPH)
+    return;
+  TnNodeTimesReport *report = tn_node_times_step (self->times, self->at.step);
+  if (report != NULL)
+    tn_trainer_post_times (self->trainer, report);
+}
+
 static gboolean
 take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, GError **error)
 {
@@ -299,7 +341,8 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
       leave_out (self, batch, t1);
       return TRUE;
     }
-  self->at.learning_rate = tn_schedule_lr (self->schedule, self->at.step);
+  set_times (self);
+  self->at.learning_rate = tn_rate_at (self->rate, self->at.step);
   if (self->statistics != NULL)
     copy_statistics (self, FALSE);
   if (!tn_program_forward_backward (self->program, &rows, self->at.step, &result, error))
@@ -317,8 +360,10 @@ take_step (TnTraining *self, TnBatch *batch, gint64 t0, gboolean *rolled_back, G
   if (!tn_program_update (self->program, self->at.learning_rate, self->at.step, error))
     return FALSE;
   gint64 t2 = tn_training_now_ns ();
+  tn_pace_add (&self->pace, TN_PACE_STEP, (double) (t2 - t0) / 1e9);
   add_rows (self, batch, &result, t0, t1, t2);
   advance (self, batch, &result, t2);
+  report_times (self, batch);
   if (!self->first_step_done)
     {
       self->first_step_done = TRUE;
@@ -389,6 +434,38 @@ keep_best (TnTraining *self, double score)
     }
 }
 
+/* Whether this validation was the last that is needed. The count goes into the checkpoint, so that a resumed run ends at the same step. */
+static void
+look_for_end (TnTraining *self, double score, double accuracy)
+{
+  if (!isfinite (self->at.early_best) || score > self->at.early_best + self->early_stop_delta)
+    {
+      self->at.early_best = score;
+      self->at.stall = 0;
+    }
+  else
+    self->at.stall++;
+  if (self->target_accuracy > 0 && accuracy >= self->target_accuracy)
+    self->end_wanted = TN_END_TARGET;
+  else if (self->early_stop > 0 && self->at.stall >= self->early_stop)
+    self->end_wanted = TN_END_EARLY;
+  pthread_mutex_lock (&self->trainer->mutex);
+  self->trainer->progress.checks_without_gain = self->at.stall;
+  pthread_mutex_unlock (&self->trainer->mutex);
+}
+
+/* A run does not end for want of it. */
+static void
+write_validation (TnTraining *self, TnValidation *found, double loss, double accuracy)
+{
+  g_autoptr (GError) error = NULL;
+  found->step = self->at.step;
+  found->loss = loss;
+  found->accuracy = accuracy;
+  if (!tn_validation_write (found, tn_run_folder_path (self->folder), &error))
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, "%s", error->message);
+}
+
 gboolean
 tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError **error)
 {
@@ -397,12 +474,17 @@ tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError
   gint64 begun = tn_training_now_ns ();
   tn_loader_seek (self->eval_loader, 0, 0);
   GError *failure = NULL;
+  gint64 width = tn_program_n_outputs (self->program);
+  g_autoptr (TnValidation) found = self->input->dataset->labels != NULL ? tn_validation_new (self->input->dataset) : NULL;
+  g_autofree float *logits = found != NULL ? g_new (float, (gsize) width * (gsize) self->input->options.batch_size) : NULL;
   for (TnBatch *batch; (batch = tn_loader_next (self->eval_loader, &failure)) != NULL;)
     {
       TnProgramBatch rows = program_batch (batch);
       TnEvalResult part;
       has_labels = batch->labels != NULL;
-      gboolean ok = tn_program_evaluate (self->program, &rows, &part, NULL, error);
+      gboolean ok = tn_program_evaluate (self->program, &rows, &part, logits, error);
+      if (ok && found != NULL)
+        tn_validation_add (found, logits, width, batch->ids, batch->labels, batch->n);
       tn_loader_release (self->eval_loader, batch);
       if (!ok || (atomic_load (&self->trainer->commands) & TN_COMMAND_STOP_NOW))
         return FALSE;
@@ -423,9 +505,15 @@ tn_training_evaluate (TnTraining *self, gint64 row_step, gboolean counts, GError
   if (row_step >= 0 && has_labels)
     tn_metrics_add (self->metrics, TN_TAG_VALIDATION_ACCURACY, row_step, accuracy, time_us);
   if (counts)
-    keep_best (self, has_labels ? accuracy : -loss);
+    {
+      keep_best (self, has_labels ? accuracy : -loss);
+      look_for_end (self, has_labels ? accuracy : -loss, has_labels ? accuracy : NAN);
+    }
+  if (found != NULL)
+    write_validation (self, found, loss, accuracy);
   self->evaluated = TRUE;
   self->window_ns += now - begun; /* is no training time */
+  tn_pace_add (&self->pace, TN_PACE_VALIDATION, (double) (now - begun) / 1e9);
 
   pthread_mutex_lock (&self->trainer->mutex);
   self->trainer->progress.validation_loss = loss;

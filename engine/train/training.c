@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "formats/tfevents.h"
+#include "train/answers.h"
 #include "train/memory-limit.h"
 
 #define BYTES_PER_MB 1000000u
@@ -110,16 +111,18 @@ check_lost_checkpoints (TnTraining *self, GError **error)
 }
 
 /* What was asked for with this start holds from here on. */
-static void
-note_start_changes (TnTraining *self, gint64 step)
+static gboolean
+note_start_changes (TnTraining *self, gint64 step, GError **error)
 {
   GPtrArray *changes = self->trainer->start_changes;
   for (guint i = 0; i < changes->len; i++)
     {
       const TnRunChange *change = g_ptr_array_index (changes, i);
-      tn_run_folder_add_change (self->folder, step, change->name, change->value);
+      if (!tn_training_change (self, step, change->name, change->value, error))
+        return FALSE;
     }
   g_ptr_array_set_size (changes, 0);
+  return TRUE;
 }
 
 static gboolean
@@ -296,6 +299,7 @@ check_first_state (TnTraining *self, GError **error)
 static gboolean
 open_files (TnTraining *self, gboolean goes_on, GError **error)
 {
+  tn_answers_cut (tn_run_folder_path (self->folder), self->at.step);
   /* A run killed before its first checkpoint has rows that hold no longer, too. */
   if (!tn_training_open_metrics (self, goes_on || has_event_files (self), error) || !tn_training_open_writer (self, error))
     return FALSE;
@@ -346,14 +350,15 @@ prepare (TnTraining *self, GError **error)
   if (!goes_on && !check_lost_checkpoints (self, error))
     return FALSE;
   gint64 step = goes_on ? tn_checkpoint_state (checkpoint)->step : 0;
-  note_start_changes (self, step);
   self->settings = tn_run_folder_settings_at (self->folder, step);
+  if (!note_start_changes (self, step, error))
+    return FALSE;
   self->model = tn_run_folder_load_model (self->folder, error);
   if (self->model == NULL || !open_input (self, error) || !tn_training_apply_settings (self, error)
       || stop_now_wanted (self) || !build_program (self, goes_on, error) || stop_now_wanted (self))
     return FALSE;
   self->at = (TnCheckpointState){ .seed = (guint64) tn_settings_get_int (self->settings, "train.seed"), .learning_rate = NAN,
-                                  .loss = NAN, .best = NAN, .best_step = -1 };
+                                  .loss = NAN, .best = NAN, .best_step = -1, .early_best = NAN };
   while (self->next_change < tn_run_folder_n_changes (self->folder)
          && tn_run_folder_change (self->folder, self->next_change)->step <= 0)
     self->next_change++;
@@ -362,6 +367,12 @@ prepare (TnTraining *self, GError **error)
   compare_builds (self, goes_on);
   if (goes_on)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" G_GINT64_FORMAT "."), self->at.step);
+  /* One that was killed between its last validation and its end ends here; one that had ended goes on until the next validation. */
+  if (goes_on && self->early_stop > 0 && self->at.stall >= self->early_stop && tn_run_folder_state (self->folder) != TN_RUN_FINISHED)
+    self->end_wanted = TN_END_EARLY;
+  if (goes_on && self->target_accuracy > 0 && self->input->dataset->labels != NULL && self->at.best >= self->target_accuracy
+      && tn_run_folder_state (self->folder) != TN_RUN_FINISHED)
+    self->end_wanted = TN_END_TARGET;
   tell_nothing_left (self);
   tn_loader_seek (self->loader, self->at.epoch, self->at.position);
   if (!open_files (self, goes_on, error))
@@ -402,7 +413,8 @@ loop (TnTraining *self, GError **error)
     {
       TnEnd end = tn_training_obey (self, error);
       if (end == TN_END_NONE)
-        end = end_reached (self);
+        end = self->end_wanted != TN_END_NONE ? self->end_wanted : end_reached (self);
+      self->end_wanted = TN_END_NONE;
       if (end != TN_END_NONE && !goes_on_after_all (self, &end, error))
         return end;
       if (!tn_training_step (self, &end, error))
@@ -429,7 +441,7 @@ finish_work (TnTraining *self, TnEnd end, GError **error)
     tn_trainer_post_state (self->trainer, TN_RUN_STOPPING, "", "");
   if (!tn_training_save (self, error))
     return FALSE;
-  gboolean own_end = end == TN_END_EPOCHS || end == TN_END_MAX_STEPS;
+  gboolean own_end = end == TN_END_EPOCHS || end == TN_END_MAX_STEPS || end == TN_END_EARLY || end == TN_END_TARGET;
   if (own_end && !self->evaluated && self->eval_loader != NULL)
     {
       /* The rows of an epoch's end are there already where a killed process is taken over at its last step: then only the
@@ -491,6 +503,15 @@ record_end (TnTraining *self, TnEnd end, const GError *error)
     case TN_END_MAX_STEPS:
       tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "max-steps", _("train.max_steps was reached."));
       break;
+    case TN_END_EARLY:
+      {
+        g_autofree char *reason = g_strdup_printf (_("Stopped early: %" G_GINT64_FORMAT " checks without gain."), self->at.stall);
+        tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "early-stop", reason);
+        break;
+      }
+    case TN_END_TARGET:
+      tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "target", _("train.target_accuracy was reached."));
+      break;
     case TN_END_STOP:
       pthread_mutex_lock (&self->trainer->mutex);
       if (self->trainer->stop_cause != NULL)
@@ -524,9 +545,10 @@ clear (TnTraining *self)
   g_clear_pointer (&self->loader, tn_loader_free);
   g_clear_pointer (&self->eval_loader, tn_loader_free);
   g_clear_pointer (&self->program, tn_program_free);
+  g_clear_pointer (&self->times, tn_node_times_free);
   g_clear_pointer (&self->input, tn_input_free);
   g_clear_pointer (&self->model, tn_model_unref);
-  g_clear_pointer (&self->schedule, tn_schedule_unref);
+  g_clear_pointer (&self->rate, tn_rate_free);
   g_clear_pointer (&self->settings, tn_settings_free);
   g_clear_pointer (&self->poisoned, g_hash_table_unref);
   g_clear_pointer (&self->tensors, g_free);
@@ -560,7 +582,7 @@ tn_training_run (TnTrainer *trainer)
   tn_pool_enter_worker ();
   self.checkpoints = tn_run_folder_checkpoints_path (self.folder);
   self.clock_offset_us = g_get_real_time () - tn_training_now_ns () / 1000;
-  self.at.best_step = self.updated_step = -1;
+  self.at.best_step = self.updated_step = self.answered_step = -1;
 
   TnEnd end = work (&self, &error);
   GError *closing = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-#include "optim/schedule.h"
 #include "train/checkpoint.h"
 #include "train/input.h"
+#include "train/pace.h"
 #include "train/program.h"
+#include "train/rate.h"
 #include "train/trainer-private.h"
 
 /* TnTraining: everything that the stepping thread has in hand. training.c gets it ready and drives it, training-step.c takes
@@ -13,6 +14,8 @@ typedef enum
   TN_END_NONE,
   TN_END_EPOCHS,
   TN_END_MAX_STEPS,
+  TN_END_EARLY,  /* validations without gain */
+  TN_END_TARGET, /* train.target_accuracy was reached */
   TN_END_STOP,
   TN_END_STOP_NOW,
   TN_END_PARK,
@@ -36,7 +39,7 @@ typedef struct
   TnInput *input;
   TnProgram *program;
   TnLoader *loader, *eval_loader; /* eval_loader: NULL without held-out samples */
-  TnSchedule *schedule;
+  TnRate *rate;
   TnMetrics *metrics;
   TnCheckpointWriter *writer;
   TnCheckpointTensor *tensors; /* the program's state */
@@ -49,8 +52,11 @@ typedef struct
   /* From settings, read again when one changes. */
   gint64 total_steps, epochs, max_steps, every_steps, every_epochs, eval_every, histogram_every, steps_per_epoch;
   gboolean norms;
+  gint64 early_stop;
+  double early_stop_delta, target_accuracy;
   TnNonfinitePolicy policy;
   int consecutive_bad, n_rollbacks;
+  gint64 answered_step; /* of the last answers for watched samples, or -1 */
   gint64 updated_step; /* the last one in this process whose update was made, or -1 */
   GHashTable *poisoned; /* steps whose batch is passed over after a rollback */
   float *statistics;    /* copy of the running statistics, with policy skip */
@@ -60,6 +66,8 @@ typedef struct
   gint64 window_ns, window_samples; /* throughput of the last second or so */
   double epoch_loss;
   gint64 epoch_steps;
+  TnPace pace;
+  TnNodeTimes *times; /* NULL: nobody asks */
   int statm_fd;
   guint64 private_before; /* bytes, before the program was made */
   gboolean first_step_done;
@@ -67,6 +75,7 @@ typedef struct
   gboolean was_begun, start_changed; /* rows of earlier processes; settings changed with this start */
   gboolean evaluated; /* at this step */
   gboolean save_wanted;
+  TnEnd end_wanted; /* what the last validation asks for, once the step is saved */
   pthread_t fingerprint_thread;
   gboolean has_fingerprint_thread;
   _Atomic gboolean fingerprint_ready;
@@ -103,6 +112,8 @@ guint64 tn_training_private_bytes (TnTraining *self);
 TnEnd tn_training_obey (TnTraining *self, GError **error);
 /** Reads the cached settings, makes the schedule. */
 gboolean tn_training_apply_settings (TnTraining *self, GError **error);
+/** A change from @step on: into the settings and the folder, with what an extension of the run brings along. */
+gboolean tn_training_change (TnTraining *self, gint64 step, const char *name, const char *value, GError **error);
 /** Changes of the folder whose step has come. */
 gboolean tn_training_replay_changes (TnTraining *self, GError **error);
 gboolean tn_training_set_state (TnTraining *self, TnRunState state, const char *cause, const char *reason, GError **error);

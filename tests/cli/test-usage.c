@@ -6,8 +6,9 @@
 static const char *const commands[] = { "new", "train", "sample", "resume", "runs", "show", "attach", "eval", "predict", "export", "graph",
                                         "inspect", "cells", "options", "doctor", "verify-resume", "bench" };
 
+/* A screen is 80 x 24; the list of all commands may take a taller one. */
 static void
-assert_fits (const char *text, const char *what)
+assert_fits (const char *text, const char *what, guint n_lines)
 {
   g_auto (GStrv) lines = g_strsplit (g_strchomp ((char *) text), "\n", -1);
   for (char **line = lines; *line != NULL; line++)
@@ -16,22 +17,30 @@ assert_fits (const char *text, const char *what)
         g_test_message ("%s: %s", what, *line);
       g_assert_cmpint (g_utf8_strlen (*line, -1), <=, 80);
     }
-  g_assert_cmpuint (g_strv_length (lines), <=, 24);
+  g_assert_cmpuint (g_strv_length (lines), <=, n_lines);
 }
 
 static void
 test_help_fits (void)
 {
   g_autofree char *all = run_ok ("--help");
-  assert_fits (all, "--help");
+  assert_fits (all, "--help", 32);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    g_assert_nonnull (strstr (all, commands[i]));
+  g_auto (GStrv) lines = g_strsplit (all, "\n", -1);
+  guint told = 0;
+  for (char **at = lines; *at != NULL; at++)
     {
-      g_autofree char *line = g_strdup_printf ("%s --help", commands[i]), *help = run_ok (line);
-      g_assert_nonnull (strstr (all, commands[i]));
+      if (!g_str_has_prefix (*at, "  "))
+        continue;
+      told++;
+      g_autofree char *command = g_strndup (*at + 2, strcspn (*at + 2, " "));
+      g_autofree char *line = g_strdup_printf ("%s --help", command), *help = run_ok (line);
       g_assert_nonnull (strstr (help, "Example:"));
       g_assert_nonnull (strstr (help, "tenon-cli "));
-      assert_fits (help, commands[i]);
+      assert_fits (help, command, 24);
     }
+  g_assert_cmpuint (told, >=, G_N_ELEMENTS (commands));
 }
 
 static void

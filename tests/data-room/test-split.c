@@ -102,6 +102,100 @@ test_no_rules (void)
     g_assert_true (tn_split_check_rule (rules[k], NULL));
 }
 
+/* Random sets against an array of flags; every form of the text reads back as itself. */
+static void
+test_id_ranges_against_flags (void)
+{
+  enum { N = 60 };
+  guint32 seed = g_test_rand_int ();
+  g_test_message ("seed %u", seed);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  for (int round = 0; round < 200; round++)
+    {
+      gboolean flags[N] = { FALSE };
+      g_autoptr (TnIdRanges) ranges = tn_id_ranges_parse ("", NULL);
+      for (int edit = 0; edit < 12; edit++)
+        {
+          int first = g_rand_int_range (rand, 0, N), last = g_rand_int_range (rand, first, MIN (N, first + 8));
+          gboolean add = g_rand_boolean (rand);
+          if (add)
+            tn_id_ranges_add (ranges, first, last);
+          else
+            tn_id_ranges_remove (ranges, first, last);
+          for (int id = first; id <= last; id++)
+            flags[id] = add;
+        }
+      int64_t count = 0;
+      for (int id = 0; id < N; id++)
+        {
+          g_assert_cmpint (tn_id_ranges_contains (ranges, id), ==, flags[id]);
+          count += flags[id];
+        }
+      g_assert_cmpint (tn_id_ranges_count (ranges), ==, count);
+      g_autofree char *text = tn_id_ranges_to_text (ranges);
+      g_autoptr (TnIdRanges) again = tn_id_ranges_parse (text, NULL);
+      g_autofree char *text_again = tn_id_ranges_to_text (again);
+      g_assert_cmpstr (text, ==, text_again);
+    }
+}
+
+static void
+test_id_ranges_text (void)
+{
+  static const char *const good[][2] = { { "", "" }, { "3", "3" }, { " 5, 3 , 4 ", "3-5" }, { "200-210,3,17,205-220", "3,17,200-220" }, { "7-7", "7" } };
+  for (gsize i = 0; i < G_N_ELEMENTS (good); i++)
+    {
+      g_autoptr (TnIdRanges) ranges = tn_id_ranges_parse (good[i][0], NULL);
+      g_autofree char *text = tn_id_ranges_to_text (ranges);
+      g_assert_cmpstr (text, ==, good[i][1]);
+    }
+  for (const char *const *bad = (const char *const[]) { "a", "3,,4", "3,", "-1", "9-3", "1-2-3", "1.5", "99999999999999999999", NULL }; *bad != NULL; bad++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_assert_null (tn_id_ranges_parse (*bad, &error));
+      g_assert_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT);
+    }
+}
+
+static void
+test_excluded_samples_leave_others_where_they_are (void)
+{
+  for (gsize k = 0; k < G_N_ELEMENTS (rules); k++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TnSplit) whole = tn_split_new (rules[k], 500, NULL), split = tn_split_new (rules[k], 500, NULL);
+      g_autoptr (TnIdRanges) excluded = tn_id_ranges_parse ("0,17,200-230,480-490,9999", NULL);
+      g_assert_true (tn_split_exclude (split, excluded, &error));
+      g_assert_no_error (error);
+      int64_t at = 0;
+      for (int64_t i = 0; i < whole->n_train; i++)
+        if (!tn_id_ranges_contains (excluded, whole->train[i]))
+          g_assert_cmpint (split->train[at++], ==, whole->train[i]);
+      g_assert_cmpint (at, ==, split->n_train);
+      at = 0;
+      for (int64_t i = 0; i < whole->n_held_out; i++)
+        if (!tn_id_ranges_contains (excluded, whole->held_out[i]))
+          g_assert_cmpint (split->held_out[at++], ==, whole->held_out[i]);
+      g_assert_cmpint (at, ==, split->n_held_out);
+    }
+}
+
+static void
+test_excluding_all_is_refused (void)
+{
+  static const char *const sets[] = { "0-89", "90-99", "0-99" };
+  for (gsize i = 0; i < G_N_ELEMENTS (sets); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TnSplit) split = tn_split_new ("last:10%", 100, NULL);
+      g_autoptr (TnIdRanges) excluded = tn_id_ranges_parse (sets[i], NULL);
+      g_assert_false (tn_split_exclude (split, excluded, &error));
+      g_assert_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT);
+      g_assert_cmpint (split->n_train, ==, 90);
+      g_assert_cmpint (split->n_held_out, ==, 10);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -111,5 +205,9 @@ main (int argc, char **argv)
   g_test_add_func ("/data/split/hash-keeps-sides-when-samples-are-added", test_hash_keeps_sides);
   g_test_add_func ("/data/split/nothing-left-is-refused", test_nothing_left_is_refused);
   g_test_add_func ("/data/split/what-is-no-rule-is-refused", test_no_rules);
+  g_test_add_func ("/data/id-ranges/against-flags", test_id_ranges_against_flags);
+  g_test_add_func ("/data/id-ranges/text-has-one-form", test_id_ranges_text);
+  g_test_add_func ("/data/split/excluded-samples-leave-others-where-they-are", test_excluded_samples_leave_others_where_they_are);
+  g_test_add_func ("/data/split/excluding-all-is-refused", test_excluding_all_is_refused);
   return g_test_run ();
 }

@@ -70,6 +70,12 @@ const SmallCase small_cases[] = {
 
 const RowTestedElsewhere rows_tested_elsewhere[] = {
   { "If", "tests/ir" },
+  { "AllReduce", "tests/parallel/test-shard-graph.c" },
+  { "AllGather", "tests/parallel/test-shard-graph.c" },
+  { "ReduceScatter", "tests/parallel/test-shard-graph.c" },
+  { "AllToAll", "tests/parallel/test-shard-graph.c" },
+  { "ShardSlice", "tests/parallel/test-shard-graph.c" },
+  { "RankIndex", "tests/parallel/test-shard-graph.c" },
   { "While", "tests/ir" },
   { "StandardNormal", "tests/ops/test-random.c" },
   { "UniformReal", "tests/ops/test-random.c" },

@@ -39,6 +39,7 @@ static const Refused refused[] = {
   { "Dropout", 1, { F32 }, { S1 (3) }, { { .name = "keep_prob", .type = TN_ATTR_FLOAT, .f = 0 } }, "float32 (3)", "keep_prob" },
   { "CumSum", 1, { F32 }, { S2 (2, 3) }, { { .name = "axis", .type = TN_ATTR_INT, .i = -3 } }, "float32 (2, 3)", "axis -3 is out of range" },
   { "Clamp", 1, { F32 }, { S1 (3) }, { { .name = "low", .type = TN_ATTR_FLOAT } }, "float32 (3)", "unknown attribute “low”" },
+  { "Unstack", 1, { F32 }, { S2 (0, 3) }, { { 0 } }, "float32 (0, 3)", "nothing would come out" },
   { "MaskedFill", 2, { F32, TN_DTYPE_BOOL }, { S1 (3), S1 (3) }, { { 0 } }, "float32 (3), bool (3)", "attribute “value” is missing" },
 };
 

@@ -6,7 +6,7 @@
 #include "nn/initializer.h"
 #include "ops/collective.h"
 #include "ops/op.h"
-#include "parallel/shard-graph.h"
+#include "parallel/context.h"
 #include "train/program-graph.h"
 
 /* N ranks against one: the whole graph and the local graph of each rank are interpreted by the plain kernels, the ranks in
@@ -132,6 +132,25 @@ run_ranks (Ranks *ranks)
               g_assert_no_error (error);
             }
         }
+    }
+}
+
+static void
+clear_values (Ranks *ranks, gboolean parameters_too)
+{
+  for (int id = 0; id < tn_graph_n_nodes (ranks->graph); id++)
+    {
+      const TnNode *node = tn_graph_node (ranks->graph, id);
+      for (int p = 0; p < ranks->n && (parameters_too || !tn_node_is_parameter (node)); p++)
+        for (int o = 0; o < node->n_outputs; o++)
+          g_clear_pointer (&ranks->values[p][ranks->first[id] + o], tn_tensor_unref);
+    }
+  for (int p = 0; p < ranks->n && parameters_too; p++)
+    g_free (ranks->values[p]);
+  if (parameters_too)
+    {
+      g_free (ranks->values);
+      g_free (ranks->first);
     }
 }
 
@@ -264,8 +283,12 @@ compare (TnGraph *whole, const TnShardOptions *options, int steps, double tolera
             parts[p] = many.values[p][many.first[tn_graph_find_parameter (local, name)->node->id]];
           check_close (name, state->pdata[i], parts, tn_sharded_parameter (sharded, name), tolerance);
         }
+      clear_values (&one, FALSE);
+      clear_values (&many, FALSE);
     }
-  return tn_sharded_n_traffic (sharded); /* the tensors go with the process */
+  clear_values (&one, TRUE);
+  clear_values (&many, TRUE);
+  return tn_sharded_n_traffic (sharded);
 }
 
 static const Net lenet = { .preset = "lenet5", .batch = 8 }, cnn = { .preset = "small-cnn", .batch = 8 };
@@ -337,6 +360,86 @@ test_batch_norm (void)
   check_net (&cnn, "dp=2,tp=2", 1, "momentum", 0);
 }
 
+static const Net embedding = { .model = "{\"name\": \"words\", \"input\": {\"shape\": [6], \"dtype\": \"int32\"}, \"cells\": ["
+                                        "{\"type\": \"Embedding\", \"name\": \"table\", \"vocab_size\": 8, \"embedding_size\": 4},"
+                                        "{\"type\": \"LayerNorm\", \"name\": \"norm\"},"
+                                        "{\"type\": \"Flatten\"},"
+                                        "{\"type\": \"Dense\", \"name\": \"fc\", \"out_channels\": 4}]}",
+                               .batch = 8 };
+
+/* Rows of the table on each rank (masked lookup), with and without copies for the batch. */
+static void
+test_embedding (void)
+{
+  check_net (&embedding, "tp=2", 0, "momentum", 0);
+  check_net (&embedding, "tp=4", 0, "momentum", 0);
+  check_net (&embedding, "dp=2,tp=4", 1, "adam", 0);
+  check_net (&embedding, "dp=4", 0, "momentum", 0);
+  check_net (&embedding, "dp=2,sp=3", 0, "momentum", 0);
+}
+
+static void
+check_strategy (const Net *net, const char *mesh_text, const char *strategy, const int64_t *ranks)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnGraph) graph = whole_graph (net, "momentum", 0.1);
+  g_autoptr (TnMesh) named = mesh_of (mesh_text);
+  g_autoptr (TnMesh) mesh = ranks == NULL ? tn_mesh_ref (named) : tn_mesh_new (named->n_axes, named->sizes, (const char *const *) named->names, named->n_ranks, ranks, &error);
+  g_assert_no_error (error);
+  g_autoptr (GArray) strategies = tn_shard_strategies_parse (strategy, mesh, &error);
+  g_assert_no_error (error);
+  TnShardOptions options = { .mesh = mesh, .n_strategies = (int) strategies->len, .strategies = (const TnShardStrategy *) strategies->data };
+  compare (graph, &options, 2, 2e-5);
+}
+
+static void
+test_strategies (void)
+{
+  check_strategy (&mlp, "x=2,y=2", "{\"fc1\": [[\"x\", \"y\"], [\"None\", \"y\"]], \"fc3\": [[\"None\", \"None\"], [[\"x\", \"y\"], \"None\"]]}", NULL);
+  check_strategy (&mlp, "dp=2,tp=4", "{\"fc1\": [[\"dp\", \"None\"], [\"tp\", \"None\"]]}", NULL);
+}
+
+/* Counts: each operator has a device matrix of its own. */
+static void
+test_counts (void)
+{
+  check_strategy (&mlp, "dp=8", "{\"fc1\": [[2, 2], [2, 2]], \"fc2\": [[8, 1], [1, 1]], \"fc3\": [[1, 4], [2, 4]]}", NULL);
+  check_strategy (&mlp, "dp=2,tp=2", "{\"fc1\": [[4, 1], [1, 1]], \"fc2\": [[1, 2], [2, 2]]}", NULL);
+}
+
+static void
+test_rank_list (void)
+{
+  check_strategy (&mlp, "dp=2,tp=2", "", TN_SIZES (6, 1, 4, 3));
+  check_strategy (&lenet, "dp=2,tp=2", "", TN_SIZES (3, 2, 1, 0));
+}
+
+/* What does not fit is refused by name. */
+static void
+test_refused (void)
+{
+  static const struct { const char *mesh, *strategy, *says; } wrong[] = {
+    { "dp=2,tp=2", "{\"fc1\": [[\"None\", \"tp\"], [\"tp\", \"None\"]]}", "fc1" },
+    { "dp=2,tp=2", "{\"nowhere\": [[\"None\", \"tp\"], [\"None\", \"tp\"]]}", "nowhere" },
+    { "dp=2,tp=2", "{\"fc1\": [[1, 3], [1, 3]]}", "does not divide" },
+    { "dp=2,tp=2", "{\"fc1\": [[1, 2], [1, 4]]}", "fc1" },
+    { "dp=3", "", "legal" },
+  };
+  g_autoptr (TnGraph) graph = whole_graph (&mlp, "momentum", 0);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TnMesh) mesh = mesh_of (wrong[i].mesh);
+      g_autoptr (GArray) strategies = tn_shard_strategies_parse (wrong[i].strategy, mesh, &error);
+      g_assert_no_error (error);
+      TnShardOptions options = { .mesh = mesh, .n_strategies = (int) strategies->len, .strategies = (const TnShardStrategy *) strategies->data };
+      g_assert_null (tn_shard_graph (graph, &options, &error));
+      g_assert_nonnull (error);
+      if (strstr (error->message, wrong[i].says) == NULL)
+        g_error ("%s", error->message);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -346,5 +449,10 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/shard-graph/both-axes-equal-one-rank", test_both);
   g_test_add_func ("/parallel/shard-graph/optimizer-levels-equal-one-rank", test_optimizer_levels);
   g_test_add_func ("/parallel/shard-graph/batch-norm-over-ranks-equals-one-rank", test_batch_norm);
+  g_test_add_func ("/parallel/shard-graph/embeddings-by-rows-equal-one-rank", test_embedding);
+  g_test_add_func ("/parallel/shard-graph/strategies-by-axes-equal-one-rank", test_strategies);
+  g_test_add_func ("/parallel/shard-graph/strategies-by-counts-equal-one-rank", test_counts);
+  g_test_add_func ("/parallel/shard-graph/rank-lists-in-any-order-equal-one-rank", test_rank_list);
+  g_test_add_func ("/parallel/shard-graph/what-does-not-fit-is-refused-by-name", test_refused);
   return g_test_run ();
 }

@@ -207,6 +207,14 @@ value_gap (const TnAxis *self, double gap)
   return pixels > 0 ? (self->high - self->low) * gap / pixels : self->high - self->low;
 }
 
+/* Rounding may put a multiple of a large interval beside a small range. */
+static gboolean
+is_in_range (const TnAxis *self, double value)
+{
+  double slack = 1e-6 * (self->high - self->low);
+  return value >= self->low - slack && value <= self->high + slack;
+}
+
 static GArray *
 linear_ticks (const TnAxis *self, double interval, double unit_size, gboolean localized)
 {
@@ -220,6 +228,8 @@ linear_ticks (const TnAxis *self, double interval, double unit_size, gboolean lo
   for (double i = first; i <= last; i++)
     {
       TnTick tick = { .value = anchor + i * interval, .major = TRUE };
+      if (!is_in_range (self, tick.value))
+        continue;
       label_linear (&tick, ((double) self->origin + tick.value) / unit_size, interval / unit_size, thousands, localized);
       g_array_append_val (ticks, tick);
     }
@@ -271,7 +281,7 @@ clock_ticks (const TnAxis *self, double gap)
       double value = anchor + i * interval;
       int64_t us = self->origin + (int64_t) value;
       g_autoptr (GDateTime) time = g_date_time_new_from_unix_local (us / (int64_t) SECOND);
-      if (time == NULL)
+      if (time == NULL || !is_in_range (self, value))
         continue;
       gboolean new_day = day >= 0 && day != g_date_time_get_day_of_year (time);
       day = g_date_time_get_day_of_year (time);
@@ -326,7 +336,24 @@ short_log_ticks (const TnAxis *self, double gap, gboolean localized)
 {
   double sign = self->to > self->from ? 1 : -1;
   double width = self->high - tn_axis_value (self, self->to - sign * gap);
-  return linear_ticks (self, tn_axis_ladder (width), 1, localized);
+  GArray *ticks = linear_ticks (self, tn_axis_ladder (width), 1, localized);
+  if (ticks->len > 0 && g_array_index (ticks, TnTick, 0).value < self->low * (1 - 1e-9)) /* 0, within rounding */
+    g_array_remove_index (ticks, 0);
+  return ticks;
+}
+
+/* Decades where two of them have room, else the linear ladder. */
+static GArray *
+choose_log_ticks (const TnAxis *self, double gap, gboolean localized)
+{
+  GArray *ticks = log_ticks (self, gap, localized);
+  int n = count_major (ticks);
+  if (n >= 2)
+    return ticks;
+  GArray *few = short_log_ticks (self, gap, localized);
+  gboolean better = count_major (few) > n;
+  g_array_unref (better ? ticks : few);
+  return better ? few : ticks;
 }
 
 GArray *
@@ -344,12 +371,7 @@ tn_axis_ticks (const TnAxis *self, TnTicksKind kind, double gap, gboolean locali
           axis.low /= SECOND;
           axis.high /= SECOND;
         }
-      GArray *ticks = log_ticks (&axis, gap, localized);
-      if (count_major (ticks) < 2)
-        {
-          g_array_unref (ticks);
-          ticks = short_log_ticks (&axis, gap, localized);
-        }
+      GArray *ticks = choose_log_ticks (&axis, gap, localized);
       for (guint i = 0; i < ticks->len && kind == TN_TICKS_DURATION; i++)
         g_array_index (ticks, TnTick, i).value *= SECOND;
       return ticks;

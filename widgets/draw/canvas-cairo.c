@@ -37,7 +37,7 @@ apply_stroke (cairo_t *cr, const TnStroke *stroke)
 {
   set_color (cr, stroke->color);
   cairo_set_line_width (cr, stroke->width);
-  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_line_join (cr, stroke->width > 2.5 ? CAIRO_LINE_JOIN_ROUND : CAIRO_LINE_JOIN_BEVEL); /* round ones cost, and thin lines hide them */
   cairo_set_line_cap (cr, CAIRO_LINE_CAP_BUTT);
   cairo_set_dash (cr, stroke->dash, stroke->dash != NULL ? stroke->n_dash : 0, 0);
   cairo_stroke (cr);

@@ -8,7 +8,7 @@
  * A column is the range of y that the curve runs through between two pixel edges: the extremes of its rows, and where the line crosses
  * the edges. So a column is never empty inside a curve, and one row among millions always shows. */
 
-#define CROWDED 128  /* rows a column from which boundaries may move to whole blocks: by 1/8 of a pixel at most */
+#define CROWDED 48   /* rows a column from which boundaries may move to whole blocks: by 1/6 of a pixel at most */
 #define BATCH 16     /* columns painted together: 64 bytes of a picture's row */
 
 /* Device pixels from the top, kept where a float is exact. */
@@ -81,6 +81,16 @@ stretch (TnColumn *column, float y)
   column->high = y > column->high ? y : column->high;
 }
 
+/* Up or down to where the column before ends: among so many rows the line between the two is as good as upright. */
+static inline void
+join (TnColumn *column, const TnColumn *before)
+{
+  if (before->high < column->low)
+    column->low = before->high;
+  else if (before->low > column->high)
+    column->high = before->low;
+}
+
 static inline void
 stretch_rows (const Reducer *self, TnColumn *column, size_t begin, size_t end)
 {
@@ -92,14 +102,14 @@ stretch_rows (const Reducer *self, TnColumn *column, size_t begin, size_t end)
   stretch (column, to_pixel (&self->y, self->y.log ? sum.min_positive : sum.min));
 }
 
-/* Blocks so small that a column has at least eight of them; 1 where rows are few. */
+/* Blocks so small that a column has at least three of them; 1 where rows are few. */
 static size_t
 grain_of (double rows_a_column)
 {
   if (rows_a_column < CROWDED)
     return 1;
   int level = 0;
-  while (level + 1 < TN_PYRAMID_LEVELS && (double) tn_pyramid_block_size (level + 1) <= rows_a_column / 8)
+  while (level + 1 < TN_PYRAMID_LEVELS && (double) tn_pyramid_block_size (level + 1) <= rows_a_column / 3)
     level++;
   return tn_pyramid_block_size (level);
 }
@@ -110,6 +120,26 @@ round_to (size_t value, size_t grain)
   return grain > 1 ? (value + grain / 2) / grain * grain : value;
 }
 
+/* Where the rows of a column end. Among many rows only every 64th is looked at: half of that is nothing beside the block. */
+static size_t
+boundary (const Reducer *self, size_t row, size_t guess, size_t grain, double right)
+{
+  const TnSeenRows *seen = self->seen;
+  const TnPlot *plot = self->plot;
+  int64_t key = tn_series_key (self->series, plot->options.x, plot->origin, right);
+  if (grain < TN_SERIES_SPARSE)
+    {
+      size_t next = tn_series_find (tn_series_keys (self->series, plot->options.x), row, seen->end, guess, key);
+      return CLAMP (round_to (next, grain), row, seen->end);
+    }
+  size_t begin = (row + TN_SERIES_SPARSE - 1) / TN_SERIES_SPARSE, end = (seen->end - 1) / TN_SERIES_SPARSE + 1;
+  if (begin >= end)
+    return seen->end;
+  size_t found = tn_series_find (tn_series_sparse_keys (self->series, plot->options.x), begin, end, guess / TN_SERIES_SPARSE, key);
+  size_t next = found * TN_SERIES_SPARSE;
+  return CLAMP (round_to (next - MIN (next, TN_SERIES_SPARSE / 2), grain), row, seen->end);
+}
+
 void
 tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, const TnSeenRows *seen, double scale, const TnStrip *style)
 {
@@ -118,7 +148,6 @@ tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, cons
   Reducer reducer = { self, series, tn_series_values (series, smoothed), tn_series_pyramid (series, smoothed), seen, end, to_pixel_new (self, scale) };
   if (width < 1 || seen->wide_begin >= end)
     return;
-  const int64_t *keys = tn_series_keys (series, self->options.x);
   TnAxis x = self->x;
   x.from = 0;
   x.to = width;
@@ -136,17 +165,15 @@ tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, cons
   TnColumn *columns = &g_array_index (self->columns, TnColumn, strip.at);
 
   size_t grain = grain_of ((double) (seen->end - seen->begin) / strip.n);
-  size_t row = seen->begin, step = (seen->end - seen->begin) / strip.n;
+  size_t row = seen->begin;
+  double rows = (double) (seen->end - seen->begin) / strip.n; /* where even: the first guess is right, and one look at memory enough */
   double left = tn_axis_value (&x, first);
   for (int i = 0; i < strip.n; i++)
     {
       double right = tn_axis_value (&x, first + i + 1);
       TnColumn column = { G_MAXFLOAT, -G_MAXFLOAT };
-      size_t next = tn_series_find (keys, row, seen->end, row + step, tn_series_key (series, self->options.x, self->origin, right));
-      if (i == strip.n - 1)
-        next = seen->end;
-      else if (grain > 1)
-        next = CLAMP (round_to (next, grain), row, seen->end);
+      size_t guess = x.log ? row + (size_t) rows : seen->begin + (size_t) (rows * (i + 1) + 0.5);
+      size_t next = i == strip.n - 1 ? seen->end : boundary (&reducer, row, guess, grain, right);
       float y;
       if (row < next)
         stretch_rows (&reducer, &column, row, next);
@@ -157,8 +184,8 @@ tn_plot_add_strip (TnPlot *self, const TnSeries *series, gboolean smoothed, cons
           if (crossing (&reducer, next, right, &y))
             stretch (&column, y);
         }
-      else if (row > seen->segment_begin && row < next && can_show (&reducer.y, reducer.values[row - 1]) && can_show (&reducer.y, reducer.values[row]))
-        stretch (&column, to_pixel (&reducer.y, reducer.values[row - 1]));
+      else if (i > 0 && column.low <= column.high && columns[i - 1].low <= columns[i - 1].high)
+        join (&column, &columns[i - 1]);
       columns[i] = column;
       row = next;
       left = right;

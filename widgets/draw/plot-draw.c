@@ -5,9 +5,11 @@
 #include "draw/plot-private.h"
 
 #define MAX_STROKE_POINTS 5000 /* of all lines together */
+#define MAX_INK 20000          /* pixels of stroked length on a screen: what takes about 3 ms */
 #define MAX_RECTS 4000         /* columns drawn as single rectangles; above, one picture */
 #define MAX_DOTTED 48          /* rows up to which each one gets a marker */
 #define LABEL_SIZE 11
+#define X_GAP 84 /* pixels between labels */
 #define LEGEND_WIDTH 190
 #define RAW_ALPHA 0.55f
 #define GHOST_ALPHA 0.4f
@@ -58,6 +60,13 @@ x_name (const TnPlot *self, const char *unit)
 
 /* --- layout --- */
 
+/* Tall plots need no denser labels than small ones. */
+static double
+y_gap (const TnPlot *self)
+{
+  return CLAMP (self->inner.height / 9, 32, 56);
+}
+
 static double
 widest_label (TnCanvas *canvas, GArray *ticks)
 {
@@ -74,9 +83,9 @@ widest_label (TnCanvas *canvas, GArray *ticks)
 static GArray *
 x_ticks (TnPlot *self, TnCanvas *canvas, char *unit)
 {
-  GArray *ticks = tn_axis_ticks (&self->x, x_ticks_kind (self), 70, self->options.localized, unit);
+  GArray *ticks = tn_axis_ticks (&self->x, x_ticks_kind (self), X_GAP, self->options.localized, unit);
   double need = widest_label (canvas, ticks) + 14;
-  if (need <= 70)
+  if (need <= X_GAP)
     return ticks;
   g_array_unref (ticks);
   return tn_axis_ticks (&self->x, x_ticks_kind (self), need, self->options.localized, unit);
@@ -86,7 +95,7 @@ void
 tn_plot_layout (TnPlot *self, TnCanvas *canvas, double width, double height)
 {
   char unit[TN_TICK_LABEL];
-  double top = fmax (self->options.show_title ? 36 : 18, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
+  double top = fmax (self->options.show_title ? 44 : 20, self->options.corner), bottom = self->events->len > 0 ? 40 : 24;
   double right = self->options.show_legend ? LEGEND_WIDTH + 16 : 14;
   self->width = width;
   self->height = height;
@@ -96,7 +105,7 @@ tn_plot_layout (TnPlot *self, TnCanvas *canvas, double width, double height)
   self->y.to = self->inner.y;
   tn_plot_update_x (self);
   tn_plot_update_y (self);
-  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, 34, self->options.localized, unit);
+  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, y_gap (self), self->options.localized, unit);
   double left = fmax (40, ceil ((widest_label (canvas, ticks) + 12) / 8) * 8); /* in steps: live labels must not shake the plot */
   self->inner.x = fmin (left, floor (width / 2));
   self->inner.width = fmax (8, floor (width - self->inner.x - right));
@@ -136,7 +145,7 @@ draw_y_axis (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   char unit[TN_TICK_LABEL];
   const TnRect *inner = &self->inner;
   const TnTextStyle style = { .size = LABEL_SIZE, .color = palette->dim_text, .anchor = TN_ANCHOR_END, .tabular = TRUE };
-  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, 34, self->options.localized, unit);
+  g_autoptr (GArray) ticks = tn_axis_ticks (&self->y, TN_TICKS_NUMBER, y_gap (self), self->options.localized, unit);
   for (guint i = 0; i < ticks->len; i++)
     {
       const TnTick *tick = &g_array_index (ticks, TnTick, i);
@@ -149,7 +158,7 @@ draw_y_axis (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   TnTextStyle unit_style = style;
   unit_style.anchor = TN_ANCHOR_START;
   unit_style.max_width = inner->width / 2;
-  tn_canvas_text (canvas, self->unit, fmax (4, inner->x - 36), inner->y - 6, &unit_style);
+  tn_canvas_text (canvas, self->unit, fmax (4, inner->x - 36), inner->y - 9, &unit_style);
 }
 
 static void
@@ -285,23 +294,6 @@ list_curves (TnPlot *self, const TnPalette *palette)
   return curves;
 }
 
-/* Who is drawn row by row: at most two rows a pixel, and all together no more than a stroke may have. */
-static void
-choose_stroked (const TnPlot *self, GArray *curves)
-{
-  size_t candidates = 0, total = 0, most = (size_t) (2 * self->inner.width);
-  for (guint i = 0; i < curves->len; i++)
-    if (g_array_index (curves, Curve, i).n <= most)
-      {
-        candidates++;
-        total += g_array_index (curves, Curve, i).n;
-      }
-  if (total > MAX_STROKE_POINTS)
-    most = MAX_STROKE_POINTS / candidates;
-  for (guint i = 0; i < curves->len; i++)
-    g_array_index (curves, Curve, i).stroked = g_array_index (curves, Curve, i).n <= most;
-}
-
 static gboolean
 place_row (const TnPlot *self, const TnSeries *series, const double *values, size_t row, TnPoint *point)
 {
@@ -311,6 +303,58 @@ place_row (const TnPlot *self, const TnSeries *series, const double *values, siz
   point->x = CLAMP (tn_axis_pixel (&self->x, x), -1e6, 1e6);
   point->y = CLAMP (tn_axis_pixel (&self->y, y), -1e6, 1e6);
   return TRUE;
+}
+
+/* Length of a curve, of any segment that is seen. */
+static double
+ink_of (const TnPlot *self, const Curve *curve)
+{
+  const TnSeries *series = curve->line->series;
+  const double *values = tn_series_values (series, curve->smoothed);
+  size_t n_segments, ready = tn_plot_n_ready (series, curve->smoothed);
+  TnSeenRows seen;
+  double ink = 0;
+  tn_series_segments (series, &n_segments);
+  for (size_t i = 0; i < n_segments; i++)
+    {
+      TnPoint last = { 0, 0 }, point = { 0, 0 };
+      gboolean any = FALSE;
+      if (!tn_plot_seen_rows (self, series, i, &seen))
+        continue;
+      for (size_t row = seen.wide_begin; row < MIN (seen.wide_end, ready); row++, last = point)
+        {
+          gboolean placed = place_row (self, series, values, row, &point);
+          if (placed && any)
+            ink += fmin (fabs (point.x - last.x), self->inner.width) + fmin (fabs (point.y - last.y), self->inner.height);
+          any = placed;
+        }
+    }
+  return ink;
+}
+
+/* Who is drawn row by row: at most two rows a pixel, and all together no more than a stroke may have. On a screen wild curves are
+ * drawn as columns too: a stroke costs by its length. */
+static void
+choose_stroked (const TnPlot *self, GArray *curves, gboolean is_vector)
+{
+  size_t candidates = 0, total = 0, most = (size_t) (2 * self->inner.width);
+  double ink = 0;
+  for (guint i = 0; i < curves->len; i++)
+    if (g_array_index (curves, Curve, i).n <= most)
+      {
+        candidates++;
+        total += g_array_index (curves, Curve, i).n;
+      }
+  if (total > MAX_STROKE_POINTS)
+    most = MAX_STROKE_POINTS / candidates;
+  for (guint i = 0; i < curves->len; i++)
+    {
+      Curve *curve = &g_array_index (curves, Curve, i);
+      curve->stroked = curve->n <= most;
+      ink += curve->stroked && !is_vector ? ink_of (self, curve) : 0;
+    }
+  for (guint i = 0; i < curves->len && ink > MAX_INK; i++)
+    g_array_index (curves, Curve, i).stroked = g_array_index (curves, Curve, i).n <= MAX_DOTTED;
 }
 
 static void
@@ -542,7 +586,7 @@ draw_curves (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
   g_array_set_size (self->columns, 0);
   g_array_set_size (self->strips, 0);
   self->n_drawn = self->n_points = 0;
-  choose_stroked (self, curves);
+  choose_stroked (self, curves, canvas->table->is_vector);
   for (guint i = 0; i < curves->len; i++)
     {
       const Curve *curve = &g_array_index (curves, Curve, i);
@@ -609,7 +653,7 @@ draw_heading (TnPlot *self, TnCanvas *canvas, const TnPalette *palette)
     return;
   if (width > room)
     dim.max_width = room;
-  tn_canvas_text (canvas, badge, right, self->inner.y - 6, &dim);
+  tn_canvas_text (canvas, badge, right, self->inner.y - 9, &dim);
 }
 
 void

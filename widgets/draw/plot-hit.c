@@ -5,6 +5,8 @@
 
 /* What lies where: the inverse of drawing. */
 
+#define REACH 12 /* pixels beyond a line's end where it is still meant */
+
 gboolean
 tn_plot_pixel_of_step (const TnPlot *self, int64_t step, double *pixel)
 {
@@ -70,6 +72,16 @@ tn_plot_step_at (const TnPlot *self, double pixel, int64_t *step)
   return isfinite (best);
 }
 
+/* Whether @x lies beyond both ends of the line: the row found is then an end, and says nothing about what is there. */
+static gboolean
+is_beyond (const TnPlot *self, const TnSeries *series, size_t row, double row_x, double x)
+{
+  size_t n_segments, segment = tn_series_segment_of (series, row);
+  const TnSegment *segments = tn_series_segments (series, &n_segments);
+  size_t end = segment + 1 < n_segments ? segments[segment + 1].begin : tn_series_n (series);
+  return (row == segments[segment].begin && x < row_x - REACH) || (row == end - 1 && x > row_x + REACH);
+}
+
 static int
 compare_hits (gconstpointer a, gconstpointer b)
 {
@@ -93,6 +105,8 @@ tn_plot_hits (const TnPlot *self, double x, double y)
       hit.step = tn_series_steps (line->series)[row];
       hit.time_us = tn_series_times (line->series)[row];
       hit.x = tn_axis_pixel (&self->x, tn_plot_x_of (self, line->series, row));
+      if (is_beyond (self, line->series, row, hit.x, x))
+        continue;
       if (isfinite (hit.smoothed) && (!self->y.log || hit.smoothed > 0))
         {
           hit.y = tn_axis_pixel (&self->y, hit.smoothed);

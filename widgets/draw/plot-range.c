@@ -346,6 +346,8 @@ tn_plot_set_x_range (TnPlot *self, double low, double high)
 {
   if (!(high > low) || !isfinite (low) || !isfinite (high) || (self->options.x_log && low <= 0))
     return;
+  fix_origin (self);
+  find_data (self); /* rows may have come since the last drawing */
   TnAxis axis = self->x;
   axis.low = low;
   axis.high = high;

@@ -204,6 +204,40 @@ tn_plot_append (TnPlot *self, TnPlotLine *line, int64_t step, double value, int6
     }
 }
 
+#define GAP_CHECKS 5
+
+/* How far validation lies above training at its row @row; NaN where it cannot be said. */
+static double
+gap_at (const TnSeries *train, const TnSeries *validation, size_t row)
+{
+  size_t at = tn_series_nearest (train, TN_X_STEP, 0, tn_series_x (validation, TN_X_STEP, 0, row));
+  if (at == G_MAXSIZE || at >= tn_series_n_smoothed (train))
+    return NAN;
+  return tn_series_values (validation, FALSE)[row] - tn_series_values (train, TRUE)[at];
+}
+
+/* Whether the gap grew in each of the checks that end at row @last. */
+static gboolean
+is_widening (const TnSeries *train, const TnSeries *validation, size_t last)
+{
+  if (last < GAP_CHECKS)
+    return FALSE;
+  for (size_t row = last - GAP_CHECKS + 1; row <= last; row++)
+    if (!(gap_at (train, validation, row) > gap_at (train, validation, row - 1)))
+      return FALSE;
+  return gap_at (train, validation, last) > 0;
+}
+
+gboolean
+tn_plot_check_gap (TnPlot *self, const TnPlotLine *train, const TnPlotLine *validation)
+{
+  size_t n = tn_series_n (validation->series);
+  if (n <= GAP_CHECKS || !is_widening (train->series, validation->series, n - 1) || is_widening (train->series, validation->series, n - 2))
+    return FALSE;
+  tn_plot_add_event (self, TN_EVENT_DIVERGING, tn_series_steps (validation->series)[n - 1], tn_series_times (validation->series)[n - 1], NULL);
+  return TRUE;
+}
+
 /* --- options --- */
 
 const TnPlotOptions *

@@ -114,10 +114,13 @@ gboolean tn_plot_smooth_some (TnPlot *self, size_t budget);
 /** Events stay in order of step. */
 void tn_plot_add_event (TnPlot *self, TnEventKind kind, int64_t step, int64_t time_us, const char *text);
 void tn_plot_clear_events (TnPlot *self);
-/** Takes out the events of one kind, or of those from step @from on. */
+/** Takes out the events of step @from and later ones: they are made again by a run that goes on there. */
 void tn_plot_drop_events (TnPlot *self, int64_t from);
 unsigned tn_plot_n_events (const TnPlot *self);
 const TnPlotEvent *tn_plot_event (const TnPlot *self, unsigned i);
+/** To be called after a row of @validation: where it has moved away from @train (its smoothed value at that step) in each of the last five
+ * checks, an event is noted, once for each such stretch. TRUE if one was. */
+gboolean tn_plot_check_gap (TnPlot *self, const TnPlotLine *train, const TnPlotLine *validation);
 /** What happened, for people: "Checkpoint". */
 const char *tn_event_name (TnEventKind kind);
 /** Step of the next event or not-finite value after @step (@direction > 0) or before it; FALSE if there is none. */
@@ -180,7 +183,7 @@ typedef struct
   double distance; /* pixels in y from the pointer */
 } TnPlotHit;
 
-/** One hit a shown line, its row nearest in x to @x; nearest to @y first, those without a place last. Array of TnPlotHit; free with
+/** One hit a shown line that does not end before @x or begin behind it: its row nearest in x; nearest to @y first, those without a place last. Array of TnPlotHit; free with
  * g_array_unref. */
 GArray *tn_plot_hits (const TnPlot *self, double x, double y);
 /** What a range of steps holds, of one line. */

@@ -22,6 +22,7 @@ struct _TnSeries
   char *name;
   size_t n, room, n_smoothed;
   int64_t *steps, *times;
+  int64_t *sparse_steps, *sparse_times; /* of rows 0, 64, 128 ... */
   double *values, *smooth; /* smooth: NULL while the weight is 0 */
   TnPyramid raw_pyramid, smooth_pyramid;
   GArray *segments; /* TnSegment */
@@ -62,6 +63,8 @@ tn_series_unref (TnSeries *self)
   g_array_unref (self->segments);
   g_array_unref (self->pauses);
   g_free (self->steps);
+  g_free (self->sparse_steps);
+  g_free (self->sparse_times);
   g_free (self->times);
   g_free (self->values);
   g_free (self->smooth);
@@ -148,6 +151,8 @@ make_room (TnSeries *self)
   self->steps = g_renew (int64_t, self->steps, self->room);
   self->times = g_renew (int64_t, self->times, self->room);
   self->values = g_renew (double, self->values, self->room);
+  self->sparse_steps = g_renew (int64_t, self->sparse_steps, self->room / TN_SERIES_SPARSE + 1);
+  self->sparse_times = g_renew (int64_t, self->sparse_times, self->room / TN_SERIES_SPARSE + 1);
   if (self->smooth != NULL)
     self->smooth = g_renew (double, self->smooth, self->room);
 }
@@ -169,6 +174,11 @@ tn_series_append (TnSeries *self, int64_t step, double value, int64_t time_us)
   self->steps[i] = step;
   self->times[i] = time_us;
   self->values[i] = value;
+  if (i % TN_SERIES_SPARSE == 0)
+    {
+      self->sparse_steps[i / TN_SERIES_SPARSE] = step;
+      self->sparse_times[i / TN_SERIES_SPARSE] = time_us;
+    }
   if (isfinite (value))
     {
       self->at_min = self->at_min == G_MAXSIZE || value < self->values[self->at_min] ? i : self->at_min;
@@ -386,6 +396,12 @@ const int64_t *
 tn_series_keys (const TnSeries *self, TnXKind kind)
 {
   return kind == TN_X_STEP || kind == TN_X_EPOCH ? self->steps : self->times;
+}
+
+const int64_t *
+tn_series_sparse_keys (const TnSeries *self, TnXKind kind)
+{
+  return kind == TN_X_STEP || kind == TN_X_EPOCH ? self->sparse_steps : self->sparse_times;
 }
 
 size_t

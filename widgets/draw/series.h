@@ -76,6 +76,9 @@ double tn_series_x (const TnSeries *self, TnXKind kind, int64_t origin, size_t i
 int64_t tn_series_key (const TnSeries *self, TnXKind kind, int64_t origin, double x);
 /** Steps or times: the array that orders @kind. */
 const int64_t *tn_series_keys (const TnSeries *self, TnXKind kind);
+/** Every TN_SERIES_SPARSE-th of them, from row 0 on: what a search over a whole long series should look at, as it fits a cache. */
+#define TN_SERIES_SPARSE 64
+const int64_t *tn_series_sparse_keys (const TnSeries *self, TnXKind kind);
 /** First index of [begin, end), within one segment, whose key is not below @key. @hint: where to look first. */
 size_t tn_series_find (const int64_t *keys, size_t begin, size_t end, size_t hint, int64_t key);
 /** Row nearest to @x in any segment, later segments first where equal; G_MAXSIZE where there is none. */

@@ -7,7 +7,7 @@
 /* Conversions between layouts. Nothing is rounded: they move floats. */
 
 size_t
-tn_cpu_layout_bytes (const TnValue *value, TnLayout layout, const TnCpuTarget *target, size_t *slice_bytes)
+tn_cpu_layout_bytes (const TnValue *value, TnCpuLayout layout, const TnCpuTarget *target, size_t *slice_bytes)
 {
   size_t size = tn_dtype_size (value->dtype);
   int64_t rows = value->shape.n_dims > 0 ? value->shape.dims[0] : 1, features = tn_shape_span (&value->shape, 1, value->shape.n_dims);
@@ -25,7 +25,7 @@ tn_cpu_layout_bytes (const TnValue *value, TnLayout layout, const TnCpuTarget *t
 }
 
 void *
-tn_cpu_convert_prepare (const TnValue *value, TnLayout from, TnLayout to, const TnCpuTarget *target, GError **error)
+tn_cpu_convert_prepare (const TnValue *value, TnCpuLayout from, TnCpuLayout to, const TnCpuTarget *target, GError **error)
 {
   TnCpuConvert *convert = g_new0 (TnCpuConvert, 1);
   convert->dtype = value->dtype;
@@ -159,7 +159,7 @@ static const TnCpuKernel conversions[] = {
 };
 
 const TnCpuKernel *
-tn_cpu_convert_find (TnLayout from, TnLayout to)
+tn_cpu_convert_find (TnCpuLayout from, TnCpuLayout to)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (conversions); i++)
     if (conversions[i].in[0] == from && conversions[i].out[0] == to)

@@ -25,7 +25,7 @@ typedef enum
   TN_LAYOUT_FILTER_BACK, /* the same for its input's gradient */
   TN_LAYOUT_COUNT,
   TN_LAYOUT_SAME = TN_LAYOUT_COUNT /* of a kernel's table: like input 0, which may have any of ROW, LANES, BLOCKED */
-} TnLayout;
+} TnCpuLayout;
 
 #define TN_SLICE_ROWS TN_LANES /* rows of a slice: depends on the graph alone, never on the number of threads */
 #define TN_MAX_CHUNKS 8        /* a batch's slices are cut into at most so many chunks, whose sums are added in a fixed tree */
@@ -65,8 +65,8 @@ struct _TnCpuKernel
   unsigned whole;   /* sliced: bit i set: input i is not cut by rows (weights, biases, scalars) */
   unsigned sums;    /* sliced: bit i set: output i is a sum over all rows, one buffer a chunk */
   gboolean inplace; /* output 0 may be input 0's memory (same layout and bytes) */
-  TnLayout in[TN_MAX_ARGS];
-  TnLayout out[TN_MAX_ARGS];
+  TnCpuLayout in[TN_MAX_ARGS];
+  TnCpuLayout out[TN_MAX_ARGS];
   gboolean (*match) (const TnNode *node, const TnCpuTarget *target);
   /* Both may be NULL. @data is freed with release(). */
   gboolean (*prepare) (const TnNode *node, const TnCpuTarget *target, void **data, size_t *scratch_bytes, GError **error);
@@ -80,9 +80,9 @@ struct _TnCpuKernel
 const TnCpuKernel *tn_cpu_kernel_find (const TnNode *node, const TnCpuTarget *target);
 /** Layout conversion; NULL if it takes two (through ROW) or is none. The node of such a call is the one that makes the
  * value, its data is made by tn_cpu_convert_prepare(). */
-const TnCpuKernel *tn_cpu_convert_find (TnLayout from, TnLayout to);
+const TnCpuKernel *tn_cpu_convert_find (TnCpuLayout from, TnCpuLayout to);
 /** Bytes of @value in @layout; *@slice_bytes: of each 16 rows (0: the value has no rows to slice). */
-size_t tn_cpu_layout_bytes (const TnValue *value, TnLayout layout, const TnCpuTarget *target, size_t *slice_bytes);
+size_t tn_cpu_layout_bytes (const TnValue *value, TnCpuLayout layout, const TnCpuTarget *target, size_t *slice_bytes);
 /** Fills in @target for this machine; FALSE where it cannot run @isa. */
 gboolean tn_cpu_target_init (TnCpuTarget *target, TnIsa isa, gboolean strict, GError **error);
 
@@ -102,5 +102,5 @@ typedef struct
   int64_t channels, plane; /* BLOCKED, FILTER: features = channels * plane */
   TnLanesDense *dense;    /* PANELS */
 } TnCpuConvert;
-void *tn_cpu_convert_prepare (const TnValue *value, TnLayout from, TnLayout to, const TnCpuTarget *target, GError **error);
+void *tn_cpu_convert_prepare (const TnValue *value, TnCpuLayout from, TnCpuLayout to, const TnCpuTarget *target, GError **error);
 void tn_cpu_convert_release (void *data);

@@ -17,13 +17,13 @@ flat_index (const TnPlan *plan, const TnValue *value)
 }
 
 static int *
-buffer_slot (TnPlan *plan, const TnValue *value, TnLayout layout)
+buffer_slot (TnPlan *plan, const TnValue *value, TnCpuLayout layout)
 {
   return &plan->buffer_of[flat_index (plan, value) * TN_LAYOUT_COUNT + (int) layout];
 }
 
 static int
-add_buffer (TnPlan *plan, const TnValue *value, TnLayout layout, TnHome home)
+add_buffer (TnPlan *plan, const TnValue *value, TnCpuLayout layout, TnHome home)
 {
   TnBuffer buffer = { .value = value, .layout = layout, .home = home, .parent = -1, .producer = -1 };
   buffer.bytes = tn_cpu_layout_bytes (value, layout, &plan->target, &buffer.slice_bytes);
@@ -45,7 +45,7 @@ add_step (TnPlan *plan, TnStep step)
 /* ---- conversions ---- */
 
 static int
-convert (TnPlan *plan, const TnValue *value, TnLayout from, TnLayout to, int stage, GError **error)
+convert (TnPlan *plan, const TnValue *value, TnCpuLayout from, TnCpuLayout to, int stage, GError **error)
 {
   const TnCpuKernel *kernel = tn_cpu_convert_find (from, to);
   if (kernel == NULL)
@@ -69,15 +69,15 @@ convert (TnPlan *plan, const TnValue *value, TnLayout from, TnLayout to, int sta
 
 /* The value in @layout: as it is, or converted from the layout that it was made in. */
 static int
-buffer_in (TnPlan *plan, const TnValue *value, TnLayout layout, int stage, GError **error)
+buffer_in (TnPlan *plan, const TnValue *value, TnCpuLayout layout, int stage, GError **error)
 {
   int buffer = *buffer_slot (plan, value, layout);
   if (buffer >= 0)
     return buffer;
-  TnLayout native = plan->native[flat_index (plan, value)];
+  TnCpuLayout native = plan->native[flat_index (plan, value)];
   if (tn_cpu_convert_find (native, layout) != NULL)
     return convert (plan, value, native, layout, stage, error);
-  TnLayout between = layout == TN_LAYOUT_PANELS ? TN_LAYOUT_LANES : TN_LAYOUT_ROW;
+  TnCpuLayout between = layout == TN_LAYOUT_PANELS ? TN_LAYOUT_LANES : TN_LAYOUT_ROW;
   if (buffer_in (plan, value, between, stage, error) < 0)
     return -1;
   return convert (plan, value, between, layout, stage, error);
@@ -104,7 +104,7 @@ static gboolean
 add_view (TnPlan *plan, const TnNode *node, int stage, GError **error)
 {
   const TnValue *from = node->inputs[0], *to = &node->outputs[0];
-  TnLayout layout = plan->native[flat_index (plan, from)];
+  TnCpuLayout layout = plan->native[flat_index (plan, from)];
   gboolean rows_stay = from->shape.n_dims > 0 && to->shape.n_dims > 0 && from->shape.dims[0] == to->shape.dims[0];
   if (layout != TN_LAYOUT_LANES || !rows_stay)
     layout = TN_LAYOUT_ROW;
@@ -118,14 +118,14 @@ add_view (TnPlan *plan, const TnNode *node, int stage, GError **error)
   return TRUE;
 }
 
-static TnLayout
-wanted_layout (const TnPlan *plan, const TnCpuKernel *kernel, const TnNode *node, TnLayout layout)
+static TnCpuLayout
+wanted_layout (const TnPlan *plan, const TnCpuKernel *kernel, const TnNode *node, TnCpuLayout layout)
 {
   if (kernel == NULL)
     return TN_LAYOUT_ROW;
   if (layout != TN_LAYOUT_SAME)
     return layout;
-  TnLayout native = plan->native[flat_index (plan, node->inputs[0])];
+  TnCpuLayout native = plan->native[flat_index (plan, node->inputs[0])];
   return native == TN_LAYOUT_PANELS ? TN_LAYOUT_ROW : native;
 }
 
@@ -142,7 +142,7 @@ add_node (TnPlan *plan, const TnNode *node, GError **error)
   step.out = tn_arena_new0 (plan->arena, int, MAX (node->n_outputs, 1));
   for (int i = 0; i < node->n_inputs; i++)
     {
-      TnLayout layout = wanted_layout (plan, kernel, node, kernel == NULL ? TN_LAYOUT_ROW : kernel->in[MIN (i, TN_MAX_ARGS - 1)]);
+      TnCpuLayout layout = wanted_layout (plan, kernel, node, kernel == NULL ? TN_LAYOUT_ROW : kernel->in[MIN (i, TN_MAX_ARGS - 1)]);
       if ((step.in[i] = buffer_in (plan, node->inputs[i], layout, stage, error)) < 0)
         return FALSE;
     }
@@ -157,7 +157,7 @@ add_node (TnPlan *plan, const TnNode *node, GError **error)
     return FALSE;
   for (int i = 0; i < node->n_outputs; i++)
     {
-      TnLayout layout = wanted_layout (plan, kernel, node, kernel == NULL ? TN_LAYOUT_ROW : kernel->out[MIN (i, TN_MAX_ARGS - 1)]);
+      TnCpuLayout layout = wanted_layout (plan, kernel, node, kernel == NULL ? TN_LAYOUT_ROW : kernel->out[MIN (i, TN_MAX_ARGS - 1)]);
       int mutated = i < TN_MAX_MUTATED ? node->op->mutates[i] : 0;
       step.out[i] = add_buffer (plan, &node->outputs[i], layout, TN_HOME_ARENA);
       TnBuffer *buffer = tn_plan_buffer (plan, step.out[i]);
@@ -226,7 +226,7 @@ tn_plan_new (TnGraph *graph, const TnCpuTarget *target, GError **error)
   plan->buffer_of = g_new (int, plan->n_values * TN_LAYOUT_COUNT + 1);
   for (int i = 0; i < plan->n_values * TN_LAYOUT_COUNT; i++)
     plan->buffer_of[i] = -1;
-  plan->native = g_new0 (TnLayout, plan->n_values + 1);
+  plan->native = g_new0 (TnCpuLayout, plan->n_values + 1);
   return build (plan, error) ? g_steal_pointer (&plan) : NULL;
 }
 

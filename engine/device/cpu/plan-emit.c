@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/cpu/plan-internal.h"
+#include "ops/collective.h"
 #include <stdlib.h>
 
 /* Turns scheduled steps over placed buffers into calls over addresses. */
@@ -51,6 +52,7 @@ emit_step (TnPlan *plan, const TnStep *step)
   for (int i = 0; i < step->n_in; i++)
     call.in[i].chunked = FALSE; /* whoever reads a sum reads it added up */
   set_elements (&call, plan, step);
+  call.collective = !step->conversion && tn_node_is_collective (step->node);
   if (!step->sliced && step->kernel != NULL && step->kernel->tasks != NULL)
     call.n_tasks = step->kernel->tasks (step->node, step->data, &plan->target);
   g_array_append_val (plan->calls, call);
@@ -93,6 +95,7 @@ count_tasks (TnPlan *plan, TnWave *wave)
   wave->task_end = tn_arena_new0 (plan->arena, int64_t, MAX (wave->n_calls, 1));
   for (int c = 0; c < wave->n_calls; c++)
     {
+      wave->has_collectives |= g_array_index (plan->calls, TnCall, wave->first_call + c).collective;
       wave->n_tasks += g_array_index (plan->calls, TnCall, wave->first_call + c).n_tasks;
       wave->task_end[c] = wave->n_tasks;
     }

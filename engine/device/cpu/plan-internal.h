@@ -18,7 +18,7 @@ typedef enum
 typedef struct
 {
   const TnValue *value;
-  TnLayout layout;
+  TnCpuLayout layout;
   size_t bytes, slice_bytes;
   TnHome home;
   int index;            /* STATE, INPUT */
@@ -38,7 +38,7 @@ typedef struct
   const TnNode *node;
   const TnCpuKernel *kernel; /* NULL: plain */
   gboolean conversion;
-  TnLayout from, to;
+  TnCpuLayout from, to;
   void *data;
   size_t scratch;
   int n_in, n_out;
@@ -71,6 +71,7 @@ typedef struct
   TnArg *in, *out;
   size_t elements_row; /* of output 0, a row (ROW) or a slice (other layouts) */
   size_t elements;     /* of output 0, all */
+  gboolean collective; /* needs the other ranks */
   gboolean combine;    /* adds the chunks of in[0] in a fixed tree */
   int n_chunks;
 } TnCall;
@@ -78,6 +79,7 @@ typedef struct
 typedef struct
 {
   gboolean region;
+  gboolean has_collectives;
   int first_call, n_calls;
   int64_t rows, n_slices;
   int n_chunks;
@@ -98,7 +100,7 @@ struct _TnPlan
   int *first;      /* node id -> first flat output index */
   int n_values;
   int *buffer_of;  /* [n_values][TN_LAYOUT_COUNT] -> buffer or -1 */
-  TnLayout *native; /* [n_values] layout that a value was made in */
+  TnCpuLayout *native; /* [n_values] layout that a value was made in */
   int optimizer_wave;
   size_t arena_bytes, slice_bytes, scratch_bytes;
 };

@@ -105,6 +105,12 @@ static void
 run_plain (Work *work, const TnCall *call, void **in, void **out)
 {
   GError *error = NULL;
+  if (call->collective && work->run->collective != NULL)
+    {
+      if (!work->run->collective (work->run->collective_data, call->node, in, out, &error))
+        keep_error (work, error);
+      return;
+    }
   TnKernelContext context = { call->node, in, out, work->run->seed, work->run->step, work->run->first_sample };
   gboolean ok = needs_interpreter (call->node) ? run_interpreted (work, call, in, out, &error)
                                                : call->node->op->reference (&context, &error);
@@ -168,7 +174,17 @@ run_task (void *data, int64_t task, int worker)
   int c = 0;
   while (task >= work->wave->task_end[c])
     c++;
-  run_call (work, work->wave->first_call + c, 0, 0, FALSE, (int) (task - (c > 0 ? work->wave->task_end[c - 1] : 0)), worker);
+  if (!g_array_index (work->plan->calls, TnCall, work->wave->first_call + c).collective) /* their turn comes when the wave is done */
+    run_call (work, work->wave->first_call + c, 0, 0, FALSE, (int) (task - (c > 0 ? work->wave->task_end[c - 1] : 0)), worker);
+}
+
+/* What the ranks do together, in the order of the plan: any other could lock them up. */
+static void
+run_collectives (Work *work)
+{
+  for (int c = 0; c < work->wave->n_calls && work->error == NULL; c++)
+    if (g_array_index (work->plan->calls, TnCall, work->wave->first_call + c).collective)
+      run_call (work, work->wave->first_call + c, 0, 0, FALSE, 0, 0);
 }
 
 gboolean
@@ -184,6 +200,8 @@ tn_plan_run (const TnPlan *self, const TnPlanRun *run, int from, int to, GError 
         tn_pool_run (run->pool, work.wave->n_chunks, run_chunk, &work);
       else
         tn_pool_run (run->pool, work.wave->n_tasks, run_task, &work);
+      if (work.wave->has_collectives)
+        run_collectives (&work);
     }
   if (work.error == NULL)
     return TRUE;

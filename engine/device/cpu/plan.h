@@ -23,8 +23,8 @@ typedef struct
   const TnCpuKernel *kernel; /* NULL: the operator's plain kernel */
   int wave;
   gboolean conversion;
-  TnLayout from, to; /* of a conversion */
-  TnLayout layout;   /* of output 0 */
+  TnCpuLayout from, to; /* of a conversion */
+  TnCpuLayout layout;   /* of output 0 */
 } TnPlanCall;
 
 TnPlan *tn_plan_new (TnGraph *graph, const TnCpuTarget *target, GError **error);
@@ -62,6 +62,10 @@ struct _TnPlanRun
   uint64_t seed, step;
   int64_t first_sample;
   const TnSpanHook *hook; /* NULL: off */
+  /* Runs a node that needs the other ranks (ops/collective.h): on the thread that runs the plan, one after the other, in the same
+   * order on every rank. NULL: such a node is an error. */
+  gboolean (*collective) (void *data, const TnNode *node, void *const *in, void *const *out, GError **error);
+  void *collective_data;
 };
 
 /** Runs the waves [@from, @to). Errors come from operators that check values (an index out of range). */

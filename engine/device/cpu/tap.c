@@ -40,7 +40,7 @@ copy_slice (const Tap *tap, const TnCall *call, const TnPlan *plan, int64_t slic
   size_t features = (size_t) tn_shape_span (shape, 1, shape->n_dims), size = tn_dtype_size (tap->value->dtype);
   char *to = (char *) tn_tensor_data (tap->value) + (size_t) slice * TN_SLICE_ROWS * features * size;
   const TnCpuKernel *kernel = call->about.kernel;
-  TnLayout layout = kernel->out[MIN (tap->output, TN_MAX_ARGS - 1)];
+  TnCpuLayout layout = kernel->out[MIN (tap->output, TN_MAX_ARGS - 1)];
   if (layout == TN_LAYOUT_SAME)
     layout = call->about.layout;
   if (layout == TN_LAYOUT_LANES)
@@ -53,7 +53,7 @@ static void
 copy_whole (const Tap *tap, const TnCall *call, const TnPlan *plan, const void *from)
 {
   const TnShape *shape = &tap->value->shape;
-  TnLayout layout = call->combine || call->about.kernel == NULL ? TN_LAYOUT_ROW : call->about.kernel->out[MIN (tap->output, TN_MAX_ARGS - 1)];
+  TnCpuLayout layout = call->combine || call->about.kernel == NULL ? TN_LAYOUT_ROW : call->about.kernel->out[MIN (tap->output, TN_MAX_ARGS - 1)];
   if (layout == TN_LAYOUT_LANES)
     {
       int rows = (int) shape->dims[0];
