@@ -126,7 +126,7 @@ test_three_steps (void)
   tn_harness_key (h, "Return");
   tn_harness_key (h, "ctrl+r");
   g_assert_true (tn_harness_wait_state (h, "run", "finished", 15000));
-  g_assert_true (tn_harness_wait_value (h, "train_loss_canvas", "* 3 steps*", 3000));
+  g_assert_true (tn_harness_wait_value (h, "train_gradient_norm_canvas", "* 3 steps*", 3000));
   tn_harness_free (h);
 }
 
