@@ -29,6 +29,8 @@ struct _TnRunControl
   TnRunTiming timing;
   gint64 last_sign_us; /* monotonic */
   gboolean pausing;
+  char *waiting_method; /* asked for before the trainer answered */
+  GVariant *waiting_parameters;
 
   GSubprocess *process; /* that we started for @path */
   int exit_signal;
@@ -54,6 +56,7 @@ static guint signals[N_SIGNALS];
 G_DEFINE_FINAL_TYPE (TnRunControl, tn_run_control, G_TYPE_OBJECT)
 
 static void read_folder (TnRunControl *self);
+static void connected_cb (TnRun *run, GParamSpec *spec, TnRunControl *self);
 
 static gboolean
 changed_cb (gpointer data)
@@ -346,6 +349,8 @@ forget_run (TnRunControl *self)
   g_clear_pointer (&self->cause, g_free);
   g_clear_pointer (&self->reason, g_free);
   g_clear_object (&self->process);
+  g_clear_pointer (&self->waiting_method, g_free);
+  g_clear_pointer (&self->waiting_parameters, g_variant_unref);
   self->exit_signal = 0;
   self->pausing = FALSE;
   self->line = (TnRunLine){ .accuracy = NAN, .seconds = NAN, .left_low = NAN, .left_high = NAN };
@@ -364,6 +369,7 @@ take_run (TnRunControl *self, TnRun *run)
   g_signal_connect (run, "state-changed", G_CALLBACK (state_changed_cb), self);
   g_signal_connect (run, "message", G_CALLBACK (message_cb), self);
   g_signal_connect (run, "checkpointed", G_CALLBACK (checkpointed_cb), self);
+  g_signal_connect (run, "notify::connected", G_CALLBACK (connected_cb), self);
 }
 
 static void
@@ -626,10 +632,29 @@ called_cb (GObject *source, GAsyncResult *result, gpointer data)
   changed_now (self);
 }
 
+/* A trainer that was just started, or that this window has only just found, answers in a moment: the call waits for it. */
+static void
+connected_cb (TnRun *run, GParamSpec *spec, TnRunControl *self)
+{
+  if (!tn_run_is_connected (run) || self->waiting_method == NULL)
+    return;
+  g_autofree char *method = g_steal_pointer (&self->waiting_method);
+  g_autoptr (GVariant) parameters = g_steal_pointer (&self->waiting_parameters);
+  tn_run_call_async (run, method, parameters, NULL, called_cb, g_object_ref (self));
+}
+
 static void
 call (TnRunControl *self, const char *method, GVariant *parameters)
 {
-  if (self->run != NULL)
+  if (self->run != NULL && !tn_run_is_connected (self->run) && tn_run_word_is_live (self->line.word))
+    {
+      g_free (self->waiting_method);
+      g_clear_pointer (&self->waiting_parameters, g_variant_unref);
+      self->waiting_method = g_strdup (method);
+      self->waiting_parameters = parameters != NULL ? g_variant_ref_sink (parameters) : NULL;
+      tn_run_expect (self->run);
+    }
+  else if (self->run != NULL)
     tn_run_call_async (self->run, method, parameters, NULL, called_cb, g_object_ref (self));
   else if (parameters != NULL)
     g_variant_unref (g_variant_ref_sink (parameters));

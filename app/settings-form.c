@@ -448,7 +448,7 @@ tn_settings_form_show (TnSettingsForm *self, const char *name)
   adw_expander_row_set_expanded (ADW_EXPANDER_ROW (self->expanders[field->group]), TRUE);
   refilter (self);
   gtk_widget_set_visible (field->row, TRUE);
-  gtk_widget_grab_focus (field->row);
+  gtk_widget_grab_focus (TN_ROW_GET_IFACE (field->row)->get_control (TN_ROW (field->row)));
 }
 
 void

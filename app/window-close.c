@@ -33,13 +33,24 @@ saved_cb (GObject *source, GAsyncResult *result, gpointer data)
     tn_window_show_error (self, error); /* stays open: nothing is lost unseen */
 }
 
-static void
-save_and_close (TnWindow *self)
+/* TRUE where closing waits for the save. */
+static gboolean
+save_first (TnWindow *self)
 {
-  if (self->document != NULL && tn_document_is_dirty (self->document))
-    tn_document_save_async (self->document, saved_cb, g_object_ref (self));
-  else
+  if (self->document == NULL || !tn_document_is_dirty (self->document))
+    return FALSE;
+  tn_document_save_async (self->document, saved_cb, g_object_ref (self));
+  return TRUE;
+}
+
+/* Not from within the dialog's answer: it is over the window until that is done. */
+static gboolean
+close_idle (gpointer data)
+{
+  TnWindow *self = data;
+  if (!save_first (self))
     close_now (self);
+  return G_SOURCE_REMOVE;
 }
 
 static void
@@ -53,7 +64,7 @@ response_cb (AdwMessageDialog *dialog, const char *response, TnWindow *self)
     g_settings_set_enum (tn_application_settings (), "on-close", keep ? CLOSE_KEEP : CLOSE_STOP);
   if (!keep)
     tn_run_control_stop (self->control);
-  save_and_close (self);
+  g_timeout_add_full (G_PRIORITY_DEFAULT, 200, close_idle, g_object_ref (self), g_object_unref);
 }
 
 static void
@@ -91,23 +102,20 @@ remember_size (TnWindow *self)
 gboolean
 tn_window_close_request (TnWindow *self)
 {
-  if (self->closing)
-    {
-      remember_size (self);
-      tn_session_save (self);
-      return FALSE;
-    }
   gboolean live = tn_run_word_is_live (tn_run_control_line (self->control)->word);
   int on_close = g_settings_get_enum (tn_application_settings (), "on-close");
-  if (live && on_close == CLOSE_ASK)
-    ask (self);
-  else
+  if (!self->closing && live && on_close == CLOSE_ASK)
     {
-      if (live && on_close == CLOSE_STOP)
-        tn_run_control_stop (self->control);
-      save_and_close (self);
+      ask (self);
+      return TRUE;
     }
-  return TRUE;
+  if (!self->closing && live && on_close == CLOSE_STOP)
+    tn_run_control_stop (self->control);
+  if (!self->closing && save_first (self))
+    return TRUE;
+  remember_size (self);
+  tn_session_save (self);
+  return FALSE;
 }
 
 /* Notifications and sleep. */

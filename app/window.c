@@ -400,6 +400,8 @@ make_project (TnWindow *self)
   gtk_widget_set_size_request (self->sidebar, 200, -1);
   self->inspector = tn_inspector_new (self);
   gtk_widget_set_size_request (self->inspector, 320, -1);
+  gtk_widget_set_hexpand (self->sidebar, FALSE); /* what expands inside must not widen the pane */
+  gtk_widget_set_hexpand (self->inspector, FALSE);
   self->page_stack = gtk_stack_new ();
   gtk_widget_set_name (self->page_stack, "page_stack");
   self->inspector_flap = make_flap ("inspector_flap", GTK_PACK_END, self->inspector, self->page_stack);

@@ -335,15 +335,18 @@ tn_harness_click (TnHarness *self, const char *id)
   xdotool ("click", "1", NULL, NULL, NULL);
 }
 
+/* Without a window manager keys go to the window under the pointer; dialogs open at the top left, over the window. */
 void
 tn_harness_key (TnHarness *self, const char *keys)
 {
+  xdotool ("mousemove", "60", "60", NULL, NULL);
   xdotool ("key", "--clearmodifiers", keys, NULL, NULL);
 }
 
 void
 tn_harness_type (TnHarness *self, const char *text)
 {
+  xdotool ("mousemove", "60", "60", NULL, NULL);
   xdotool ("type", "--delay", "5", text, NULL);
 }
 

@@ -25,6 +25,13 @@ test_keys (void)
   tn_harness_key (h, "ctrl+k");
   g_assert_true (tn_harness_wait_visible (h, "root_goto_entry", 3000));
   tn_harness_key (h, "Escape");
+  for (gint64 end = g_get_monotonic_time () + 3 * G_USEC_PER_SEC;;)
+    {
+      g_auto (TnFound) found = { 0 };
+      if (!tn_harness_find (h, "root_goto_entry", &found) || !found.visible)
+        break;
+      g_assert_cmpint (g_get_monotonic_time (), <, end);
+    }
   static const struct
   {
     const char *keys, *id;

@@ -51,7 +51,7 @@ test_keep_training (void)
   g_assert_cmpint (trainer, >, 0);
   tn_harness_key (h, "ctrl+w");
   g_assert_true (tn_harness_wait_visible (h, "close_dialog", 3000));
-  tn_harness_key (h, "Return"); /* the default: Keep Training */
+  tn_harness_key (h, "alt+k"); /* Keep Training */
   g_assert_cmpint (tn_harness_wait_exit (h, 5000), ==, 0);
   g_assert_cmpint (tn_harness_trainer (h), ==, trainer);
   tn_harness_start (h, NULL);
@@ -126,7 +126,7 @@ test_three_steps (void)
   tn_harness_key (h, "Return");
   tn_harness_key (h, "ctrl+r");
   g_assert_true (tn_harness_wait_state (h, "run", "finished", 15000));
-  g_assert_true (tn_harness_wait_value (h, "train_loss_canvas", "* 3 steps*", 3000));
+  g_assert_true (tn_harness_wait_value (h, "train_gradient_norm_canvas", "* 3 steps*", 3000));
   tn_harness_free (h);
 }
 
