@@ -118,10 +118,15 @@ test_narrow (void)
                                      "start_empty_button", "header_menu_button" };
   for (guint i = 0; i < G_N_ELEMENTS (ids); i++)
     {
-      g_auto (TnFound) found = { 0 };
-      g_assert_true (tn_harness_find (h, ids[i], &found));
-      g_assert_cmpint (found.x, >=, 0);
-      g_assert_cmpint (found.x + found.width, <=, 360);
+      int right = 0;
+      for (gint64 end = g_get_monotonic_time () + 5 * G_USEC_PER_SEC; (right <= 0 || right > 360) && g_get_monotonic_time () < end;)
+        {
+          g_auto (TnFound) found = { 0 };
+          g_assert_true (tn_harness_find (h, ids[i], &found));
+          right = found.x >= 0 ? found.x + found.width : 0;
+        }
+      g_assert_cmpint (right, >, 0);
+      g_assert_cmpint (right, <=, 360);
     }
   tn_harness_free (h);
 }
