@@ -64,13 +64,22 @@ is_named_by_content (GtkWidget *widget)
     }
 }
 
+/* The focus of a list is on its rows. */
+static gboolean
+is_list (GtkWidget *widget)
+{
+  const char *type = G_OBJECT_TYPE_NAME (widget);
+  return gtk_widget_get_first_child (widget) != NULL
+         && (GTK_IS_LIST_BOX (widget) || GTK_IS_LIST_VIEW (widget) || GTK_IS_GRID_VIEW (widget) || g_str_equal (type, "GtkColumnListView"));
+}
+
 /* Inner parts answer for the widget that a person meets: the text inside an entry, the button inside a menu button. */
 static gboolean
 is_part (GtkWidget *widget)
 {
   GtkWidget *parent = gtk_widget_get_parent (widget);
   return parent == NULL || GTK_IS_TEXT (widget) || GTK_IS_MENU_BUTTON (parent) || ADW_IS_SPLIT_BUTTON (parent) || GTK_IS_SPIN_BUTTON (parent)
-         || GTK_IS_DROP_DOWN (parent) || GTK_IS_SCROLLED_WINDOW (widget) || GTK_IS_VIEWPORT (widget) || GTK_IS_WINDOW (widget)
+         || (!GTK_IS_DROP_DOWN (widget) && gtk_widget_get_ancestor (widget, GTK_TYPE_DROP_DOWN) != NULL) || GTK_IS_SCROLLED_WINDOW (widget) || GTK_IS_VIEWPORT (widget) || GTK_IS_WINDOW (widget)
          || (GTK_IS_WIDGET (gtk_widget_get_parent (parent)) && ADW_IS_SPLIT_BUTTON (gtk_widget_get_parent (parent)));
 }
 
@@ -97,10 +106,19 @@ must_be_whole (GtkWidget *label)
   return FALSE;
 }
 
+/* Tables and toolbars may be wider than their view. */
 static gboolean
 is_scrolled (GtkWidget *widget)
 {
-  return gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW) != NULL;
+  for (GtkWidget *at = gtk_widget_get_parent (widget); at != NULL; at = gtk_widget_get_parent (at))
+    {
+      GtkPolicyType policy = GTK_POLICY_NEVER;
+      if (GTK_IS_SCROLLED_WINDOW (at))
+        gtk_scrolled_window_get_policy (GTK_SCROLLED_WINDOW (at), &policy, NULL);
+      if (policy != GTK_POLICY_NEVER)
+        return TRUE;
+    }
+  return FALSE;
 }
 
 static void
@@ -112,10 +130,12 @@ check_place (Search *search, GtkWidget *widget)
     return;
   g_autofree char *where = g_strdup_printf ("from %.0f to %.0f of %.0f px", bounds.origin.x, bounds.origin.x + bounds.size.width, width);
   gboolean text = GTK_IS_LABEL (widget) && *gtk_label_get_text (GTK_LABEL (widget)) != '\0';
+  if (is_scrolled (widget))
+    return;
   if (bounds.origin.x < -1 || bounds.origin.x + bounds.size.width > width + 1)
     add (search, "cut off", widget, where);
   else if (text && !GTK_IS_BUTTON (gtk_widget_get_parent (widget))
-           && ((int) bounds.origin.x < MARGIN || (int) (bounds.origin.x + bounds.size.width) > (int) width - MARGIN) && !is_scrolled (widget))
+           && ((int) bounds.origin.x < MARGIN || (int) (bounds.origin.x + bounds.size.width) > (int) width - MARGIN))
     add (search, "margin", widget, where);
 }
 
@@ -128,7 +148,7 @@ check (GtkWidget *widget, Search *search)
     add (search, "shortened", widget, gtk_label_get_text (GTK_LABEL (widget)));
   if (GTK_IS_LABEL (widget) || GTK_IS_BUTTON (widget) || GTK_IS_MENU_BUTTON (widget) || GTK_IS_EDITABLE (widget))
     check_place (search, widget);
-  if (gtk_widget_get_focusable (widget) && gtk_widget_is_sensitive (widget) && !is_part (widget) && !has_name (widget))
+  if (gtk_widget_get_focusable (widget) && gtk_widget_is_sensitive (widget) && !is_part (widget) && !is_list (widget) && !has_name (widget))
     add (search, "no name", widget, G_OBJECT_TYPE_NAME (widget));
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL; child = gtk_widget_get_next_sibling (child))
     check (child, search);
