@@ -302,9 +302,12 @@ tn_live_view_append (TnLiveView *self, GtkWidget *widget)
 }
 
 void
-tn_live_view_set_columns (TnLiveView *self, guint columns)
+tn_live_view_set_columns (TnLiveView *self, guint least, guint columns)
 {
   gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flow), columns);
+  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flow), least);
+  GtkWidget *line = gtk_widget_get_ancestor (self->numbers[0], GTK_TYPE_FLOW_BOX);
+  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (line), columns == 1 ? 2 : 4); /* two and two, not three and one */
 }
 
 void

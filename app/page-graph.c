@@ -931,8 +931,7 @@ name_setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
   GtkWidget *label = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  gtk_label_set_width_chars (GTK_LABEL (label), 8);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 16);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 24);
   gtk_list_item_set_child (item, label);
 }
 
