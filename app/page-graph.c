@@ -938,7 +938,10 @@ name_setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
 static void
 name_bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
 {
-  gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), gtk_string_object_get_string (gtk_list_item_get_item (item)));
+  GtkLabel *label = GTK_LABEL (gtk_list_item_get_child (item));
+  const char *name = gtk_string_object_get_string (gtk_list_item_get_item (item));
+  gtk_label_set_text (label, name);
+  gtk_label_set_width_chars (label, (int) MIN (g_utf8_strlen (name, -1), 20)); /* the shorter ones are whole */
 }
 
 static void
