@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include "parallel/reshard.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 /* reshard: a checkpoint for other ranks. */
@@ -33,7 +34,7 @@ run (const char *path, const Options *options)
       return TN_EXIT_DONE;
     }
   g_autofree char *bytes = tn_cli_bytes ((double) report.bytes), *peak = tn_cli_bytes ((double) report.peak_bytes);
-  printf (_ ("%s: %" G_GINT64_FORMAT " tensors in %" G_GINT64_FORMAT " slices for %" G_GINT64_FORMAT " ranks, %s; at most %s in memory\n"), options->output, report.tensors,
+  printf (_ ("%s: %" PRId64 " tensors in %" PRId64 " slices for %" PRId64 " ranks, %s; at most %s in memory\n"), options->output, report.tensors,
           report.slices, report.ranks, bytes, peak);
   return TN_EXIT_DONE;
 }

@@ -6,6 +6,7 @@
 #include "train/checkpoint.h"
 #include "train/trainer.h"
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ compare_files (const char *a, const char *b, gint64 step, const char *name, GStr
   if (!g_file_get_contents (path_a, &data_a, &n_a, error) || !g_file_get_contents (path_b, &data_b, &n_b, error))
     return FALSE;
   if (n_a != n_b || memcmp (data_a, data_b, n_a) != 0)
-    g_string_append_printf (report, _ ("%s differs (%" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT " bytes)\n"), name, n_a, n_b);
+    g_string_append_printf (report, _ ("%s differs (%zu and %zu bytes)\n"), name, n_a, n_b);
   return TRUE;
 }
 
@@ -178,7 +179,7 @@ tell (gint64 steps, guint n_rows, const GString *report, gboolean json)
       tn_cli_print_json (object);
     }
   else if (equal)
-    printf (_ ("Equal: %" G_GINT64_FORMAT " steps in one go, and %" G_GINT64_FORMAT " + stop + %" G_GINT64_FORMAT ", left the same weights, state and %u rows of metrics, bit for bit.\n"),
+    printf (_ ("Equal: %" PRId64 " steps in one go, and %" PRId64 " + stop + %" PRId64 ", left the same weights, state and %u rows of metrics, bit for bit.\n"),
             2 * steps, steps, steps, n_rows);
   if (!equal)
     fprintf (stderr, _ ("tenon-cli: the resumed run is not equal:\n%s"), report->str);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/context.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/json.h"
@@ -176,7 +177,7 @@ check_settings (const TnSettings *s, GError **error)
     return refuse (error, _ ("parallel.optimizer_shard_size is 0: it is -1 for all, or 2 or more ranks."));
   for (int i = 1; i < n; i++)
     if (fusion[i] <= fusion[i - 1])
-      return refuse (error, _ ("parallel.all_reduce_fusion must ascend: %" G_GINT64_FORMAT " follows %" G_GINT64_FORMAT "."), fusion[i], fusion[i - 1]);
+      return refuse (error, _ ("parallel.all_reduce_fusion must ascend: %" PRId64 " follows %" PRId64 "."), fusion[i], fusion[i - 1]);
   return TRUE;
 }
 

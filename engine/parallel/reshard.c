@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/durable.h"
@@ -278,7 +279,7 @@ add_part (Reader *self, const Source *source, const Part *part, const TnBox *wan
   g_autofree char *data = g_try_malloc (MAX (entry->bytes, 1));
   if (data == NULL)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a piece of “%s” (%" G_GUINT64_FORMAT " bytes)."), source->name, entry->bytes);
+      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a piece of “%s” (%" PRIu64 " bytes)."), source->name, entry->bytes);
       return FALSE;
     }
   note_memory (self, entry->bytes);
@@ -367,7 +368,7 @@ write_slice (Job *job, const Slice *slice, TnSafetensorsWriter *writer, GError *
   int64_t filled = 0;
   if (data == NULL)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a slice of “%s” (%" G_GSIZE_FORMAT " bytes)."), slice->source->name, bytes);
+      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a slice of “%s” (%zu bytes)."), slice->source->name, bytes);
       return FALSE;
     }
   note_memory (&job->reader, bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ file_crc (const char *path, gint64 expected_size, guint32 *crc, GError **error)
   gboolean ok = (gint64) size == expected_size;
   if (!ok)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _("“%s” has %" G_GUINT64_FORMAT " bytes, the manifest says %" G_GINT64_FORMAT "."), path, size, expected_size);
+                 _("“%s” has %" PRIu64 " bytes, the manifest says %" PRId64 "."), path, size, expected_size);
   g_autofree guint8 *block = g_malloc (READ_BYTES);
   *crc = 0;
   for (guint64 at = 0; ok && at < size; at += READ_BYTES)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -298,7 +299,7 @@ take_buffers (TnCheckpointWriter *self, const TnCheckpointTensor *tensors, int n
   if (self->buffer == NULL)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_MEMORY,
-                   _("No memory for the %" G_GSIZE_FORMAT " bytes into which a checkpoint is copied."), total);
+                   _("No memory for the %zu bytes into which a checkpoint is copied."), total);
       return FALSE;
     }
   return TRUE;

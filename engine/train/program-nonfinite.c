@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/program-private.h"
 #include "base/error.h"
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ tn_program_find_nonfinite_state (const TnProgram *self)
       const TnStateEntry *entry = tn_program_state (self, (int) i);
       int64_t count = count_nonfinite (entry->tensor);
       if (count > 0)
-        return g_strdup_printf (_ ("%s, where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), entry->name, count,
+        return g_strdup_printf (_ ("%s, where %" PRId64 " of %" PRId64 " numbers are not finite"), entry->name, count,
                                 tn_tensor_count (entry->tensor));
     }
   return NULL;
@@ -101,9 +102,9 @@ describe_value (TnEager *eager, const TnGraph *graph, const TnNode *node, const 
   const char *parameter = gradient_of (graph, value);
   int64_t count = count_nonfinite (tensor), n = tn_tensor_count (tensor);
   if (parameter != NULL)
-    return g_strdup_printf (_ ("gradient of %s (%s), where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), parameter, node->name,
+    return g_strdup_printf (_ ("gradient of %s (%s), where %" PRId64 " of %" PRId64 " numbers are not finite"), parameter, node->name,
                             count, n);
-  return g_strdup_printf (_ ("output of %s, where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), node->name, count, n);
+  return g_strdup_printf (_ ("output of %s, where %" PRId64 " of %" PRId64 " numbers are not finite"), node->name, count, n);
 }
 
 char *

@@ -5,6 +5,7 @@
 #include "parallel/shard-graph.h"
 #include "train/ranks.h"
 #include "train/memory-limit.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +135,7 @@ attach (TnProgram *self, TnCompiled *compiled, GError **error)
       void *memory = NULL;
       if (posix_memalign (&memory, 64, bytes) != 0)
         {
-          g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the values of a step with batch %" G_GINT64_FORMAT " (%.1f MB): take a smaller train.batch."),
+          g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the values of a step with batch %" PRId64 " (%.1f MB): take a smaller train.batch."),
                        compiled->rows, (double) bytes / 1e6);
           return FALSE;
         }
@@ -227,9 +228,9 @@ check_memory (TnProgram *self, TnSettings *settings, int64_t rows, GError **erro
   if (f->total <= limit)
     return TRUE;
   int64_t fits = find_fitting_batch (self, f, rows, limit);
-  g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" G_GINT64_FORMAT " would fit"), fits)
+  g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" PRId64 " would fit"), fits)
                                       : g_strdup (_ ("no train.batch fits, not even 1"));
-  g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" G_GINT64_FORMAT " needs %.1f MB, %.1f MB are allowed: %s."), rows,
+  g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" PRId64 " needs %.1f MB, %.1f MB are allowed: %s."), rows,
                (double) f->total / 1e6, (double) limit / 1e6, advice);
   return FALSE;
 }

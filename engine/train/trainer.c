@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include <glib-unix.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -419,8 +420,8 @@ check_not_done (TnTrainer *self, const TnSettings *probe, const char *name, GErr
   if (wanted >= done)
     return TRUE;
   g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
-               by_epochs ? _("%s = %" G_GINT64_FORMAT " is less than the %" G_GINT64_FORMAT " epochs that the run has: it cannot go back.")
-                         : _("%s = %" G_GINT64_FORMAT " is less than the %" G_GINT64_FORMAT " steps that the run has: it cannot go back."),
+               by_epochs ? _("%s = %" PRId64 " is less than the %" PRId64 " epochs that the run has: it cannot go back.")
+                         : _("%s = %" PRId64 " is less than the %" PRId64 " steps that the run has: it cannot go back."),
                name, wanted, done);
   return FALSE;
 }
@@ -612,7 +613,7 @@ tn_trainer_extend (TnTrainer *self, gint64 epochs, GError **error)
 {
   if (epochs < 1 || epochs > 1000000)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("A run can be extended by 1 to 1000000 epochs, not %" G_GINT64_FORMAT "."), epochs);
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("A run can be extended by 1 to 1000000 epochs, not %" PRId64 "."), epochs);
       return FALSE;
     }
   g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, epochs);

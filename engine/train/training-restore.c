@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -181,7 +182,7 @@ tn_training_roll_back (TnTraining *self, gint64 bad_step, GError **error)
   if (checkpoint == NULL)
     {
       if (error != NULL && *error == NULL)
-        g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("Step %" G_GINT64_FORMAT " is not finite, and there is no checkpoint to go back to."), bad_step + 1);
+        g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("Step %" PRId64 " is not finite, and there is no checkpoint to go back to."), bad_step + 1);
       return FALSE;
     }
   self->epoch_loss = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,11 +108,11 @@ skip_step (TnTraining *self, gint64 step, const char *what, const char *where, G
   copy_statistics (self, TRUE);
   if (self->statistics != NULL && !tn_program_state_changed (self->program, error))
     return FALSE;
-  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" G_GINT64_FORMAT " left out: %s is not finite (%s)."), step + 1, what,
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" PRId64 " left out: %s is not finite (%s)."), step + 1, what,
                            where);
   if (++self->consecutive_bad < MAX_CONSECUTIVE_BAD)
     return TRUE;
-  g_autofree char *why = g_strdup_printf (_("%d steps one after the other were not finite, the last one step %" G_GINT64_FORMAT
+  g_autofree char *why = g_strdup_printf (_("%d steps one after the other were not finite, the last one step %" PRId64
                                             " (%s). Lower optimizer.lr or set train.clip_norm."),
                                           MAX_CONSECUTIVE_BAD, step + 1, where);
   return give_up (self, step, why, where, error);
@@ -122,14 +123,14 @@ go_back (TnTraining *self, gint64 step, const char *what, const char *where, GEr
 {
   if (self->n_rollbacks >= MAX_ROLLBACKS)
     {
-      g_autofree char *why = g_strdup_printf (_("Went back to a checkpoint %d times and step %" G_GINT64_FORMAT " is still not finite (%s). Lower "
+      g_autofree char *why = g_strdup_printf (_("Went back to a checkpoint %d times and step %" PRId64 " is still not finite (%s). Lower "
                                                 "optimizer.lr or set train.clip_norm."),
                                               MAX_ROLLBACKS, step + 1, where);
       return give_up (self, step, why, where, error);
     }
   self->n_rollbacks++;
   tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                           _("Step %" G_GINT64_FORMAT ": %s is not finite (%s). Going back to the last checkpoint (%d of %d times)."), step + 1, what,
+                           _("Step %" PRId64 ": %s is not finite (%s). Going back to the last checkpoint (%d of %d times)."), step + 1, what,
                            where, self->n_rollbacks, MAX_ROLLBACKS);
   return tn_training_roll_back (self, step, error);
 }
@@ -137,7 +138,7 @@ go_back (TnTraining *self, gint64 step, const char *what, const char *where, GEr
 static gboolean
 stop_there (TnTraining *self, gint64 step, const char *what, const char *where, GError **error)
 {
-  g_autofree char *why = g_strdup_printf (_("Step %" G_GINT64_FORMAT ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or "
+  g_autofree char *why = g_strdup_printf (_("Step %" PRId64 ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or "
                                             "choose train.on_nonfinite=rollback."),
                                           step + 1, what, where);
   return give_up (self, step, why, where, error);

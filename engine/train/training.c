@@ -2,6 +2,7 @@
 #include "train/training.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -78,7 +79,7 @@ open_checkpoint (TnTraining *self, TnCheckpoint **checkpoint, GError **error)
       return FALSE;
     }
   if (passed_over != NULL)
-    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Went back to the checkpoint of step %" G_GINT64_FORMAT ":\n%s"),
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Went back to the checkpoint of step %" PRId64 ":\n%s"),
                              tn_checkpoint_state (*checkpoint)->step, passed_over);
   return TRUE;
 }
@@ -140,7 +141,7 @@ open_input (TnTraining *self, GError **error)
   self->steps_per_epoch = tn_loader_steps_per_epoch (self->loader);
   const TnSplit *split = self->input->split;
   tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO,
-                           _("Data: %s; %" G_GINT64_FORMAT " to train on, %" G_GINT64_FORMAT " held out."),
+                           _("Data: %s; %" PRId64 " to train on, %" PRId64 " held out."),
                            self->input->dataset->description, split->n_train, split->n_held_out);
   if (split->n_held_out > 0)
     self->eval_loader = tn_input_new_eval_loader (self->input, split->held_out, split->n_held_out,
@@ -328,13 +329,13 @@ tell_nothing_left (TnTraining *self)
     return;
   if (end_reached (self) == TN_END_MAX_STEPS)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                             _("Nothing to train: %" G_GINT64_FORMAT " steps are done and train.max_steps is %" G_GINT64_FORMAT
-                               ". Go on with --set train.max_steps=%" G_GINT64_FORMAT " or 0."),
+                             _("Nothing to train: %" PRId64 " steps are done and train.max_steps is %" PRId64
+                               ". Go on with --set train.max_steps=%" PRId64 " or 0."),
                              self->at.step, self->max_steps, self->at.step + self->steps_per_epoch);
   else if (end_reached (self) != TN_END_NONE)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                             _("Nothing to train: the run has %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                               " epochs. Go on with --set train.epochs=%" G_GINT64_FORMAT "."),
+                             _("Nothing to train: the run has %" PRId64 " of %" PRId64
+                               " epochs. Go on with --set train.epochs=%" PRId64 "."),
                              self->at.epoch, self->epochs, self->at.epoch + 1);
 }
 
@@ -366,7 +367,7 @@ prepare (TnTraining *self, GError **error)
     return FALSE;
   compare_builds (self, goes_on);
   if (goes_on)
-    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" G_GINT64_FORMAT "."), self->at.step);
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" PRId64 "."), self->at.step);
   /* One that was killed between its last validation and its end ends here; one that had ended goes on until the next validation. */
   if (goes_on && self->early_stop > 0 && self->at.stall >= self->early_stop && tn_run_folder_state (self->folder) != TN_RUN_FINISHED)
     self->end_wanted = TN_END_EARLY;
@@ -400,7 +401,7 @@ goes_on_after_all (TnTraining *self, TnEnd *end, GError **error)
     {
       *end = TN_END_FAILED;
       g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
-                   _("None of the %" G_GINT64_FORMAT " steps was finite: nothing was learned. Lower optimizer.lr or set train.clip_norm."),
+                   _("None of the %" PRId64 " steps was finite: nothing was learned. Lower optimizer.lr or set train.clip_norm."),
                    self->at.step);
     }
   return own_end && rolled_back && *end != TN_END_FAILED;
@@ -505,7 +506,7 @@ record_end (TnTraining *self, TnEnd end, const GError *error)
       break;
     case TN_END_EARLY:
       {
-        g_autofree char *reason = g_strdup_printf (_("Stopped early: %" G_GINT64_FORMAT " checks without gain."), self->at.stall);
+        g_autofree char *reason = g_strdup_printf (_("Stopped early: %" PRId64 " checks without gain."), self->at.stall);
         tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "early-stop", reason);
         break;
       }
