@@ -23,13 +23,14 @@ static const struct
   { "train_gradient_norm_canvas", N_("Gradient norm"), NULL, TN_TAG_GRADIENT_NORM, -1, FALSE, FALSE },
 };
 #define N_CARDS ((int) G_N_ELEMENTS (cards))
+#define N_FIRST 2 /* that stand above what the run has learned */
 
 struct _TnLiveView
 {
   AdwBin parent_instance;
   TnRunControl *control;
   TnSelection *selection;
-  GtkWidget *banner, *progress, *numbers[4], *position, *flow, *box, *pane, *plots[N_CARDS];
+  GtkWidget *banner, *progress, *numbers[4], *position, *flows[2], *box, *pane, *plots[N_CARDS];
   TnRun *ghost; /* being read */
   char *ghost_path;
   TnSeries *ghost_series[TN_N_TAGS];
@@ -296,15 +297,17 @@ options_cb (GSettings *settings, const char *key, TnLiveView *self)
 }
 
 void
-tn_live_view_append (TnLiveView *self, GtkWidget *widget)
+tn_live_view_insert (TnLiveView *self, GtkWidget *widget)
 {
-  gtk_box_append (GTK_BOX (self->box), widget);
+  g_return_if_fail (TN_IS_LIVE_VIEW (self));
+  gtk_box_insert_child_after (GTK_BOX (self->box), widget, self->flows[0]);
 }
 
 void
 tn_live_view_set_columns (TnLiveView *self, guint columns)
 {
-  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flow), columns);
+  for (guint i = 0; i < G_N_ELEMENTS (self->flows); i++)
+    gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flows[i]), columns);
 }
 
 void
@@ -374,15 +377,15 @@ make_status (TnLiveView *self)
 }
 
 static GtkWidget *
-make_plots (TnLiveView *self)
+make_plots (TnLiveView *self, int first, int end)
 {
-  self->flow = gtk_flow_box_new ();
-  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (self->flow), GTK_SELECTION_NONE);
-  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flow), 1);
-  gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (self->flow), TRUE);
-  gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (self->flow), 12);
-  gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (self->flow), 12);
-  for (int i = 0; i < N_CARDS; i++)
+  GtkWidget *flow = gtk_flow_box_new ();
+  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (flow), GTK_SELECTION_NONE);
+  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (flow), 1);
+  gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (flow), TRUE);
+  gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (flow), 12);
+  gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (flow), 12);
+  for (int i = first; i < end; i++)
     {
       GtkWidget *card = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *title = gtk_label_new (_(cards[i].title));
       self->plots[i] = tn_plot_view_new (_(cards[i].title));
@@ -392,7 +395,7 @@ make_plots (TnLiveView *self)
       options.localized = TRUE;
       tn_plot_set_options (drawn, &options);
       gtk_widget_set_name (self->plots[i], cards[i].id);
-      gtk_widget_set_size_request (self->plots[i], 240, 200);
+      gtk_widget_set_size_request (self->plots[i], 160, 180);
       gtk_widget_set_hexpand (self->plots[i], TRUE);
       gtk_widget_set_vexpand (self->plots[i], TRUE);
       gtk_widget_add_css_class (title, "heading");
@@ -402,13 +405,13 @@ make_plots (TnLiveView *self)
       gtk_widget_add_css_class (card, "plot-card");
       gtk_box_append (GTK_BOX (card), title);
       gtk_box_append (GTK_BOX (card), self->plots[i]);
-      gtk_flow_box_append (GTK_FLOW_BOX (self->flow), card);
+      gtk_flow_box_append (GTK_FLOW_BOX (flow), card);
       gtk_widget_set_focusable (gtk_widget_get_parent (card), FALSE);
       g_signal_connect (self->plots[i], "selection-changed", G_CALLBACK (plot_selected_cb), self);
       if (i > 0)
         g_object_bind_property (self->plots[0], "hover-step", self->plots[i], "hover-step", G_BINDING_BIDIRECTIONAL);
     }
-  return self->flow;
+  return flow;
 }
 
 static void
@@ -423,7 +426,10 @@ tn_live_view_init (TnLiveView *self)
   gtk_widget_set_margin_start (self->box, 12);
   gtk_widget_set_margin_end (self->box, 12);
   gtk_box_append (GTK_BOX (self->box), make_status (self));
-  gtk_box_append (GTK_BOX (self->box), make_plots (self));
+  self->flows[0] = make_plots (self, 0, N_FIRST);
+  self->flows[1] = make_plots (self, N_FIRST, N_CARDS);
+  gtk_box_append (GTK_BOX (self->box), self->flows[0]);
+  gtk_box_append (GTK_BOX (self->box), self->flows[1]);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->box);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_widget_set_vexpand (scroller, TRUE);
