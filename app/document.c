@@ -97,6 +97,8 @@ typedef struct
   guint64 revision;
   gboolean save, reload;
   char *run_path;
+  TnRunMadeFunc made;
+  gpointer made_data;
 } Job;
 
 static void
@@ -156,6 +158,8 @@ save_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
       job->run_path = ok ? g_strdup (tn_run_folder_path (folder)) : NULL;
     }
   g_mutex_unlock (self->file_mutex);
+  if (ok && job->run_path != NULL && job->made != NULL)
+    job->made (job->run_path, job->made_data);
   if (ok)
     g_task_return_boolean (task, TRUE);
   else
@@ -219,11 +223,13 @@ tn_document_save_finish (TnDocument *self, GAsyncResult *result, GError **error)
 }
 
 void
-tn_document_new_run_async (TnDocument *self, const TnSettings *settings, GAsyncReadyCallback callback, gpointer user_data)
+tn_document_new_run_async (TnDocument *self, const TnSettings *settings, TnRunMadeFunc made, GAsyncReadyCallback callback, gpointer user_data)
 {
   g_return_if_fail (TN_IS_DOCUMENT (self));
   Job *job = job_new (self);
   job->run_settings = tn_settings_copy (settings != NULL ? settings : self->settings);
+  job->made = made;
+  job->made_data = user_data;
   run_job (self, job, g_task_new (self, NULL, callback, user_data));
 }
 

@@ -72,8 +72,11 @@ gboolean tn_document_save_finish (TnDocument *self, GAsyncResult *result, GError
 /** Takes what is on disk; edits made here since the last save are lost. */
 void tn_document_reload (TnDocument *self);
 
-/** Makes a run of the project as it stands (saved first), in a worker thread. The path of its folder. */
-void tn_document_new_run_async (TnDocument *self, const TnSettings *settings, GAsyncReadyCallback callback, gpointer user_data);
+/** Called in the worker thread as soon as the run's folder is there. */
+typedef void (*TnRunMadeFunc) (const char *run_path, gpointer user_data);
+/** Makes a run of the project as it stands (saved first), in a worker thread. The path of its folder. @made: (nullable): called there
+ * before @callback, with the same @user_data: what is to begin without waiting for the main thread. */
+void tn_document_new_run_async (TnDocument *self, const TnSettings *settings, TnRunMadeFunc made, GAsyncReadyCallback callback, gpointer user_data);
 char *tn_document_new_run_finish (TnDocument *self, GAsyncResult *result, GError **error);
 
 /* For document-edits.c: change a value without noting an edit. */

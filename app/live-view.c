@@ -13,24 +13,27 @@
 /* One card. The second line, where there is one, is the validation's. */
 static const struct
 {
-  const char *id, *title, *unit;
+  const char *id, *title, *heading;
   int tag, validation;
   gboolean unit_interval, ghost;
 } cards[] = {
-  { "train_loss_canvas", N_("Loss"), NULL, TN_TAG_LOSS, TN_TAG_VALIDATION_LOSS, FALSE, TRUE },
-  { "train_accuracy_canvas", N_("Validation accuracy"), NULL, -1, TN_TAG_VALIDATION_ACCURACY, TRUE, TRUE },
-  { "train_learning_rate_canvas", N_("Learning rate"), NULL, TN_TAG_LEARNING_RATE, -1, FALSE, FALSE },
-  { "train_gradient_norm_canvas", N_("Gradient norm"), NULL, TN_TAG_GRADIENT_NORM, -1, FALSE, FALSE },
+  { "train_loss_canvas", N_("Loss"), N_("Loss"), TN_TAG_LOSS, TN_TAG_VALIDATION_LOSS, FALSE, TRUE },
+  { "train_accuracy_canvas", N_("Validation accuracy"), N_("Accuracy"), -1, TN_TAG_VALIDATION_ACCURACY, TRUE, TRUE },
+  { "train_learning_rate_canvas", N_("Learning rate"), N_("Learning rate"), TN_TAG_LEARNING_RATE, -1, FALSE, FALSE },
+  { "train_gradient_norm_canvas", N_("Gradient norm"), N_("Gradient norm"), TN_TAG_GRADIENT_NORM, -1, FALSE, FALSE },
 };
 #define N_CARDS ((int) G_N_ELEMENTS (cards))
+#define N_FIRST 2 /* that stand above what the run has learned */
 
 struct _TnLiveView
 {
   AdwBin parent_instance;
   TnRunControl *control;
   TnSelection *selection;
-  GtkWidget *banner, *progress, *numbers[4], *position, *flow, *box, *pane, *plots[N_CARDS];
+  GtkWidget *banner, *progress, *numbers[4], *position, *flows[2], *box, *pane, *plots[N_CARDS];
   TnRun *ghost; /* being read */
+  TnSettings *ghost_settings;
+  GCancellable *ghost_opening;
   char *ghost_path;
   TnSeries *ghost_series[TN_N_TAGS];
   double smoothing;
@@ -123,6 +126,9 @@ drop_ghost (TnLiveView *self)
       g_object_run_dispose (G_OBJECT (self->ghost));
       g_clear_object (&self->ghost);
     }
+  g_cancellable_cancel (self->ghost_opening);
+  g_clear_object (&self->ghost_opening);
+  g_clear_pointer (&self->ghost_settings, tn_settings_free);
   for (int tag = 0; tag < TN_N_TAGS; tag++)
     g_clear_pointer (&self->ghost_series[tag], tn_series_unref);
 }
@@ -146,8 +152,7 @@ ghost_restarted_cb (TnRun *run, gint64 step, TnLiveView *self)
 static void
 ghost_ready_cb (TnRun *run, TnLiveView *self)
 {
-  g_autoptr (TnRunFolder) folder = tn_run_folder_open (tn_run_path (run), NULL);
-  g_autofree char *label = difference (self->control, folder != NULL ? tn_run_folder_settings (folder) : NULL);
+  g_autofree char *label = difference (self->control, self->ghost_settings);
   g_autofree char *name = g_path_get_basename (tn_run_path (run));
   for (int i = 0; i < N_CARDS; i++)
     {
@@ -161,18 +166,46 @@ ghost_ready_cb (TnRun *run, TnLiveView *self)
   drop_ghost (self);
 }
 
-static void
-follow_ghost (TnLiveView *self)
+typedef struct
 {
-  const char *path = tn_run_control_previous_path (self->control);
-  if (g_strcmp0 (path, self->ghost_path) == 0)
+  char *path;
+  TnSettings *settings;
+} Opening;
+
+static void
+opening_free (Opening *opening)
+{
+  g_free (opening->path);
+  g_clear_pointer (&opening->settings, tn_settings_free);
+  g_free (opening);
+}
+
+static void
+open_ghost_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Opening *opening = data;
+  GError *error = NULL;
+  g_autoptr (TnRunFolder) folder = tn_run_folder_open (opening->path, &error);
+  TnRun *run = folder != NULL ? tn_run_new (opening->path, &error) : NULL; /* signals in the main context: a worker has none of its own */
+  if (run == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  opening->settings = tn_settings_copy (tn_run_folder_settings (folder));
+  g_task_return_pointer (task, run, g_object_unref);
+}
+
+static void
+ghost_opened_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  TnLiveView *self = TN_LIVE_VIEW (source);
+  TnRun *run = g_task_propagate_pointer (G_TASK (result), NULL);
+  if (run == NULL) /* cancelled, or its folder is gone: there is no ghost */
     return;
-  g_free (self->ghost_path);
-  self->ghost_path = g_strdup (path);
-  drop_ghost (self);
-  self->ghost = path != NULL ? tn_run_new (path, NULL) : NULL;
-  if (self->ghost == NULL)
-    return;
+  Opening *opening = g_task_get_task_data (G_TASK (result));
+  self->ghost = run;
+  self->ghost_settings = g_steal_pointer (&opening->settings);
   for (int i = 0; i < N_CARDS; i++)
     for (int k = 0; k < 2; k++)
       {
@@ -184,6 +217,25 @@ follow_ghost (TnLiveView *self)
   g_signal_connect (self->ghost, "restarted", G_CALLBACK (ghost_restarted_cb), self);
   g_signal_connect (self->ghost, "caught-up", G_CALLBACK (ghost_ready_cb), self);
   tn_run_follow (self->ghost);
+}
+
+static void
+follow_ghost (TnLiveView *self)
+{
+  const char *path = tn_run_control_previous_path (self->control);
+  if (g_strcmp0 (path, self->ghost_path) == 0)
+    return;
+  g_free (self->ghost_path);
+  self->ghost_path = g_strdup (path);
+  drop_ghost (self);
+  if (path == NULL)
+    return;
+  Opening *opening = g_new0 (Opening, 1);
+  opening->path = g_strdup (path);
+  self->ghost_opening = g_cancellable_new ();
+  g_autoptr (GTask) task = g_task_new (self, self->ghost_opening, ghost_opened_cb, NULL);
+  g_task_set_task_data (task, opening, (GDestroyNotify) opening_free);
+  g_task_run_in_thread (task, open_ghost_thread);
 }
 
 /* Status. */
@@ -296,16 +348,20 @@ options_cb (GSettings *settings, const char *key, TnLiveView *self)
 }
 
 void
-tn_live_view_append (TnLiveView *self, GtkWidget *widget)
+tn_live_view_insert (TnLiveView *self, GtkWidget *widget)
 {
-  gtk_box_append (GTK_BOX (self->box), widget);
+  g_return_if_fail (TN_IS_LIVE_VIEW (self));
+  gtk_box_insert_child_after (GTK_BOX (self->box), widget, self->flows[0]);
 }
 
 void
 tn_live_view_set_columns (TnLiveView *self, guint least, guint columns)
 {
-  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flow), columns);
-  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flow), least);
+  for (guint i = 0; i < G_N_ELEMENTS (self->flows); i++)
+    {
+      gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flows[i]), columns);
+      gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flows[i]), least);
+    }
   GtkWidget *line = gtk_widget_get_ancestor (self->numbers[0], GTK_TYPE_FLOW_BOX);
   gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (line), columns == 1 ? 2 : 4); /* two and two, not three and one */
 }
@@ -377,17 +433,17 @@ make_status (TnLiveView *self)
 }
 
 static GtkWidget *
-make_plots (TnLiveView *self)
+make_plots (TnLiveView *self, int first, int end)
 {
-  self->flow = gtk_flow_box_new ();
-  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (self->flow), GTK_SELECTION_NONE);
-  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flow), 1);
-  gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (self->flow), TRUE);
-  gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (self->flow), 12);
-  gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (self->flow), 12);
-  for (int i = 0; i < N_CARDS; i++)
+  GtkWidget *flow = gtk_flow_box_new ();
+  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (flow), GTK_SELECTION_NONE);
+  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (flow), 1);
+  gtk_flow_box_set_homogeneous (GTK_FLOW_BOX (flow), TRUE);
+  gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (flow), 12);
+  gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (flow), 12);
+  for (int i = first; i < end; i++)
     {
-      GtkWidget *card = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *title = gtk_label_new (_(cards[i].title));
+      GtkWidget *card = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *title = gtk_label_new (_(cards[i].heading));
       self->plots[i] = tn_plot_view_new (_(cards[i].title));
       TnPlot *drawn = tn_plot_view_plot (plot (self, i));
       TnPlotOptions options = *tn_plot_options (drawn);
@@ -395,7 +451,7 @@ make_plots (TnLiveView *self)
       options.localized = TRUE;
       tn_plot_set_options (drawn, &options);
       gtk_widget_set_name (self->plots[i], cards[i].id);
-      gtk_widget_set_size_request (self->plots[i], 240, 200);
+      gtk_widget_set_size_request (self->plots[i], 160, 180);
       gtk_widget_set_hexpand (self->plots[i], TRUE);
       gtk_widget_set_vexpand (self->plots[i], TRUE);
       gtk_widget_add_css_class (title, "heading");
@@ -405,13 +461,13 @@ make_plots (TnLiveView *self)
       gtk_widget_add_css_class (card, "plot-card");
       gtk_box_append (GTK_BOX (card), title);
       gtk_box_append (GTK_BOX (card), self->plots[i]);
-      gtk_flow_box_append (GTK_FLOW_BOX (self->flow), card);
+      gtk_flow_box_append (GTK_FLOW_BOX (flow), card);
       gtk_widget_set_focusable (gtk_widget_get_parent (card), FALSE);
       g_signal_connect (self->plots[i], "selection-changed", G_CALLBACK (plot_selected_cb), self);
       if (i > 0)
         g_object_bind_property (self->plots[0], "hover-step", self->plots[i], "hover-step", G_BINDING_BIDIRECTIONAL);
     }
-  return self->flow;
+  return flow;
 }
 
 static void
@@ -426,7 +482,10 @@ tn_live_view_init (TnLiveView *self)
   gtk_widget_set_margin_start (self->box, 12);
   gtk_widget_set_margin_end (self->box, 12);
   gtk_box_append (GTK_BOX (self->box), make_status (self));
-  gtk_box_append (GTK_BOX (self->box), make_plots (self));
+  self->flows[0] = make_plots (self, 0, N_FIRST);
+  self->flows[1] = make_plots (self, N_FIRST, N_CARDS);
+  gtk_box_append (GTK_BOX (self->box), self->flows[0]);
+  gtk_box_append (GTK_BOX (self->box), self->flows[1]);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->box);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_widget_set_vexpand (scroller, TRUE);

@@ -9,6 +9,7 @@
 #include "log-drawer.h"
 #include "segmented.h"
 #include "settings-form.h"
+#include "watch-view.h"
 
 #define SETTINGS_WIDTH 360
 
@@ -241,6 +242,7 @@ tn_page_train_build (TnPage *page)
   self->form = tn_settings_form_new (control);
   self->settings_pane = self->form;
   self->live = tn_live_view_new (control, tn_page_selection (page));
+  tn_live_view_insert (TN_LIVE_VIEW (self->live), tn_watch_view_new (control));
   self->live_pane = self->live;
   gtk_widget_set_hexpand (self->live_pane, TRUE);
   self->separator = gtk_separator_new (GTK_ORIENTATION_VERTICAL);

@@ -376,12 +376,11 @@ static void
 opened_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   GError *error = NULL;
-  TnRunFolder *folder = tn_run_folder_open (data, &error); /* warms the cache; refuses what is no run */
-  if (folder != NULL)
-    g_task_return_pointer (task, g_strdup (tn_run_folder_path (folder)), g_free);
+  TnRun *run = tn_run_new (data, &error); /* signals in the main context: a worker has none of its own */
+  if (run != NULL)
+    g_task_return_pointer (task, run, g_object_unref);
   else
     g_task_return_error (task, error);
-  g_clear_pointer (&folder, tn_run_folder_free);
 }
 
 static void
@@ -400,8 +399,7 @@ opened_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   TnRunControl *self = TN_RUN_CONTROL (source);
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = g_task_propagate_pointer (G_TASK (result), &error);
-  TnRun *run = path != NULL ? tn_run_new (path, &error) : NULL;
+  TnRun *run = g_task_propagate_pointer (G_TASK (result), &error);
   if (run == NULL)
     {
       fail (self, error);
@@ -525,20 +523,12 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 static void
-spawn (TnRunControl *self, const char *const *arguments)
+take_process (TnRunControl *self, GSubprocess *process)
 {
-  g_autoptr (GError) error = NULL;
-  GSubprocess *process = tn_run_process_spawn (arguments, self->path, &error);
-  if (process == NULL)
-    {
-      fail (self, error);
-      return;
-    }
   g_set_object (&self->process, process);
   self->exit_signal = 0;
   self->last_sign_us = g_get_monotonic_time ();
   g_subprocess_wait_async (process, NULL, exited_cb, g_object_ref (self));
-  g_object_unref (process);
   tn_run_expect (self->run);
   update_line (self);
   watch_silence (self);
@@ -546,24 +536,64 @@ spawn (TnRunControl *self, const char *const *arguments)
 }
 
 static void
+spawn (TnRunControl *self, const char *const *arguments)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GSubprocess) process = tn_run_process_spawn (arguments, self->path, &error);
+  if (process != NULL)
+    take_process (self, process);
+  else
+    fail (self, error);
+}
+
+/* A run that is being made. */
+typedef struct
+{
+  TnRunControl *control;
+  TnRun *run;
+  GSubprocess *process;
+  GError *error;
+} Start;
+
+static void
+start_free (Start *start)
+{
+  g_clear_object (&start->run);
+  g_clear_object (&start->process);
+  g_clear_error (&start->error);
+  g_object_unref (start->control);
+  g_free (start);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Start, start_free)
+
+/* In a worker: the trainer starts while the window still lays out its page. */
+static void
+run_made (const char *run_path, gpointer data)
+{
+  Start *start = data;
+  start->process = tn_run_process_spawn ((const char *const[]){ "train", run_path, NULL }, run_path, &start->error);
+  start->run = tn_run_new (run_path, start->error == NULL ? &start->error : NULL); /* signals in the main context: a worker has none of its own */
+}
+
+static void
 made_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (TnRunControl) self = data;
+  g_autoptr (Start) start = data;
+  TnRunControl *self = start->control;
   g_autoptr (GError) error = NULL;
   g_autofree char *path = tn_document_new_run_finish (TN_DOCUMENT (source), result, &error);
-  TnRun *run = path != NULL ? tn_run_new (path, &error) : NULL;
-  if (run == NULL)
+  if (path == NULL || start->run == NULL)
     {
-      fail (self, error);
+      fail (self, error != NULL ? error : start->error);
       return;
     }
   if (self->document != TN_DOCUMENT (source))
-    {
-      g_object_unref (run);
-      return;
-    }
-  take_run (self, run);
-  spawn (self, (const char *const[]){ "train", self->path, NULL });
+    return; /* the window shows another project by now; the training goes on */
+  take_run (self, g_steal_pointer (&start->run));
+  if (start->process != NULL)
+    take_process (self, start->process);
+  else
+    fail (self, start->error);
   begin_following (self);
   g_signal_emit (self, signals[SIGNAL_RUNS_CHANGED], 0);
 }
@@ -572,8 +602,11 @@ void
 tn_run_control_train (TnRunControl *self, const TnSettings *settings)
 {
   g_return_if_fail (TN_IS_RUN_CONTROL (self));
-  if (self->document != NULL)
-    tn_document_new_run_async (self->document, settings, made_cb, g_object_ref (self));
+  if (self->document == NULL)
+    return;
+  Start *start = g_new0 (Start, 1);
+  start->control = g_object_ref (self);
+  tn_document_new_run_async (self->document, settings, run_made, made_cb, start);
 }
 
 static void
@@ -597,7 +630,7 @@ tn_run_control_enqueue (TnRunControl *self)
 {
   g_return_if_fail (TN_IS_RUN_CONTROL (self));
   if (self->document != NULL)
-    tn_document_new_run_async (self->document, NULL, enqueued_cb, g_object_ref (self));
+    tn_document_new_run_async (self->document, NULL, NULL, enqueued_cb, g_object_ref (self));
 }
 
 void

@@ -233,7 +233,10 @@ tn_window_set_document (TnWindow *self, TnDocument *document)
     tn_window_show_banner (self, GTK_MESSAGE_INFO, _("This project is read-only. Changes go to a copy."), _("Save a Copy…"), "win.save-copy");
   adw_flap_set_reveal_flap (ADW_FLAP (self->sidebar_flap), self->width != TN_WIDTH_COMPACT && self->wish_sidebar);
   adw_flap_set_reveal_flap (ADW_FLAP (self->inspector_flap), tn_adaptive_bin_is_roomy (TN_ADAPTIVE_BIN (self->adaptive)) && self->wish_inspector);
-  tn_window_show_page (self, tn_page_info_find ("data") != NULL ? "data" : "train");
+  if (self->train_when_ready)
+    tn_run_control_train (self->control, NULL); /* before its page is built: it starts meanwhile */
+  tn_window_show_page (self, tn_page_info_find ("data") != NULL && !self->train_when_ready ? "data" : "train");
+  self->train_when_ready = FALSE;
   tn_application_note_project (tn_document_path (document));
 }
 
@@ -245,15 +248,11 @@ sample_ready_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (TnDocument) document = tn_sample_create_finish (result, &error);
   if (document == NULL)
     {
+      self->train_when_ready = FALSE;
       tn_window_show_error (self, error);
       return;
     }
-  gboolean train = self->train_when_ready;
   tn_window_set_document (self, document);
-  if (!train)
-    return;
-  tn_window_show_page (self, "train");
-  tn_run_control_train (self->control, NULL);
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
+#include "parallel/context.h"
 #include "train/reducer.h"
 
 typedef enum
@@ -102,6 +103,8 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("mpirun started %1 processes, parallel.ranks is %2: give both the same number."), n, ranks);
   if (alone && n > 1)
     return refuse (error, _("%1 ranks need a way to share the work: set parallel.mode = data_parallel, or parallel.ranks = 1."), n, 0);
+  if (!alone && !tn_parallel_context_can_run (settings, error))
+    return FALSE;
   if (n > 1 && !tn_settings_enum_is (settings, "parallel.mode", "data_parallel"))
     {
       g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _("parallel.mode = %s can be planned (tenon-cli plan), not trained: set parallel.mode = data_parallel."),

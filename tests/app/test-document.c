@@ -159,7 +159,7 @@ test_new_run (void)
   g_autoptr (TnDocument) document = make (&folder);
   Wait wait = { 0 };
   tn_document_edit (document, "setting", "train.batch", "48", NULL);
-  tn_document_new_run_async (document, NULL, run_cb, &wait);
+  tn_document_new_run_async (document, NULL, NULL, run_cb, &wait);
   wait_for (&wait);
   g_autofree char *file = g_build_filename (wait.run, "run.json", NULL), *text = NULL;
   g_assert_true (g_file_get_contents (file, &text, NULL, NULL));

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <adwaita.h>
+
+#include "run-control.h"
+
+/* TnWatchView: what the current run has learned, under its plots: Watch (held-out samples whose answers change with each checkpoint), a pad
+ * on which a digit can be drawn, and the share that is right of each class. Only what the run's data allow is shown. */
+#define TN_TYPE_WATCH_VIEW (tn_watch_view_get_type ())
+G_DECLARE_FINAL_TYPE (TnWatchView, tn_watch_view, TN, WATCH_VIEW, AdwBin)
+
+GtkWidget *tn_watch_view_new (TnRunControl *control);
