@@ -186,7 +186,7 @@ tn_harness_call (TnHarness *self, const char *method, GVariant *parameters)
 {
   g_autoptr (GError) error = NULL;
   GVariant *reply = g_dbus_connection_call_sync (self->connection, BUS_NAME, PATH, BUS_NAME ".Test1", method, parameters, NULL, G_DBUS_CALL_FLAGS_NONE,
-                                                 5000, NULL, &error);
+                                                 20000, NULL, &error); /* a machine may be busy with other things */
   if (reply == NULL)
     g_error ("%s: %s", method, error->message);
   return reply;
