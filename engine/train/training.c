@@ -71,7 +71,7 @@ open_checkpoint (TnTraining *self, TnCheckpoint **checkpoint, GError **error)
 {
   g_autofree char *passed_over = NULL;
   GError *failure = NULL;
-  *checkpoint = tn_checkpoint_open_newest (self->checkpoints, &passed_over, &failure);
+  *checkpoint = tn_checkpoint_open_newest_unread (self->checkpoints, &passed_over, &failure);
   if (failure != NULL)
     {
       g_propagate_error (error, failure);
@@ -199,7 +199,7 @@ own_buffers (const TnTraining *self)
   size_t bytes = (size_t) (options->prefetch + 1) * (size_t) options->batch_size
                  * ((size_t) tn_shape_count (&row) * sizeof (float) + sizeof (int32_t) + sizeof (int64_t));
   for (int i = 0; i < self->n_tensors; i++)
-    bytes += tn_tensor_bytes (self->tensors[i].tensor);
+    bytes += self->tensors[i].copy ? 0 : tn_tensor_bytes (self->tensors[i].tensor);
   return bytes;
 }
 
@@ -235,17 +235,18 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   if (self->program == NULL && error != NULL && g_error_matches (*error, TN_ERROR, TN_ERROR_MEMORY) && data_bytes >= BYTES_PER_MB)
     g_prefix_error (error, _("The data take %.1f MB. Beside them: "), (double) data_bytes / 1e6);
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
-      || !save_graphs (self, error))
+      || !save_graphs (self, error) || !tn_program_save_strategy (self->program, tn_run_folder_path (self->folder), error))
     return FALSE;
   if (tn_program_weights_report (self->program) != NULL)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_MESSAGE, "%s", tn_program_weights_report (self->program));
-  self->n_tensors = tn_program_n_state (self->program);
+  self->n_tensors = tn_program_n_slices (self->program);
   self->tensors = g_new0 (TnCheckpointTensor, MAX (self->n_tensors, 1));
   size_t statistics = 0;
   for (int i = 0; i < self->n_tensors; i++)
     {
-      const TnStateEntry *entry = tn_program_state (self->program, i);
-      self->tensors[i] = (TnCheckpointTensor){ entry->name, entry->tensor };
+      int rank;
+      const TnStateEntry *entry = tn_program_slice (self->program, i, &rank);
+      self->tensors[i] = (TnCheckpointTensor){ entry->name, entry->tensor, rank, &entry->shape, &entry->box, entry->copy };
       if (entry->role == TN_ROLE_STATISTIC)
         statistics += tn_tensor_bytes (entry->tensor);
     }
