@@ -287,6 +287,32 @@ compare_builds (TnTraining *self, gboolean goes_on)
   tn_run_folder_set_fact (self->folder, "host", g_get_host_name ());
 }
 
+/* How ranks share the work, for comparison; where bits do not depend on it, that. */
+static char *
+describe_sharing (const TnSettings *settings)
+{
+  static const char *const names[] = { "parallel.mode", "parallel.ranks", "parallel.mesh", "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
+                                       "parallel.optimizer_threshold", "parallel.optimizer_shard_size" };
+  if (tn_settings_get_int (settings, "parallel.same_bits") > 0)
+    return g_strdup_printf ("same_bits=%" G_GINT64_FORMAT, tn_settings_get_int (settings, "parallel.same_bits"));
+  gboolean alone = tn_settings_enum_is (settings, "parallel.mode", "stand_alone");
+  g_autoptr (GString) text = g_string_new (alone ? "stand_alone" : NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (names) && !alone; i++)
+    g_string_append_printf (text, "%s%s=%s", i > 0 ? " " : "", names[i] + strlen ("parallel."), tn_settings_get_text (settings, names[i]));
+  return g_strdup (text->str);
+}
+
+static void
+compare_sharing (TnTraining *self, gboolean goes_on)
+{
+  g_autofree char *now = describe_sharing (self->settings);
+  const char *before = tn_run_folder_fact (self->folder, "sharing");
+  if (goes_on && before != NULL && strcmp (before, now) != 0)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                             _("The run goes on with its work shared in another way (%s; it was %s): from here on its bits may differ from an undisturbed run's."), now, before);
+  tn_run_folder_set_fact (self->folder, "sharing", now);
+}
+
 static gboolean
 check_first_state (TnTraining *self, GError **error)
 {
@@ -366,6 +392,7 @@ prepare (TnTraining *self, GError **error)
   if (!tn_training_restore (self, checkpoint, error))
     return FALSE;
   compare_builds (self, goes_on);
+  compare_sharing (self, goes_on);
   if (goes_on)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" G_GINT64_FORMAT "."), self->at.step);
   /* One that was killed between its last validation and its end ends here; one that had ended goes on until the next validation. */
