@@ -178,7 +178,7 @@ tn_training_roll_back (TnTraining *self, gint64 bad_step, GError **error)
   if (!write_poisoned (self, error))
     return FALSE;
   g_autofree char *passed_over = NULL;
-  g_autoptr (TnCheckpoint) checkpoint = tn_checkpoint_open_newest (self->checkpoints, &passed_over, error);
+  g_autoptr (TnCheckpoint) checkpoint = tn_checkpoint_open_newest_unread (self->checkpoints, &passed_over, error);
   if (checkpoint == NULL)
     {
       if (error != NULL && *error == NULL)

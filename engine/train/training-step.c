@@ -55,14 +55,17 @@ tn_training_add_parameter_norm (TnTraining *self, gint64 row_step)
 static void
 add_histograms (TnTraining *self, gint64 step, gint64 time_us)
 {
-  for (int i = 0; i < self->n_tensors; i++)
+  for (int i = 0; i < tn_program_n_state (self->program); i++)
     {
       const TnStateEntry *entry = tn_program_state (self->program, i);
       if (entry->role != TN_ROLE_TRAINED || entry->tensor->dtype != TN_DTYPE_F32)
         continue;
       g_autofree char *tag = g_strdup_printf ("parameters/%s", entry->name);
-      tn_metrics_add_histogram (self->metrics, tag, step, time_us, tn_tensor_data (entry->tensor),
-                                (gsize) tn_tensor_count (entry->tensor));
+      /* What is split is put together for as long as it is counted: one tensor at a time. */
+      g_autoptr (TnTensor) whole = tn_program_is_split (self->program) ? tn_program_gather_state (self->program, entry->name, NULL) : tn_tensor_ref (entry->tensor);
+      if (whole == NULL)
+        continue;
+      tn_metrics_add_histogram (self->metrics, tag, step, time_us, tn_tensor_data (whole), (gsize) tn_tensor_count (whole));
       if (entry->frozen)
         continue;
       g_autoptr (TnTensor) gradient = tn_program_gradient (self->program, entry->name, NULL);
@@ -80,7 +83,7 @@ copy_statistics (TnTraining *self, gboolean back)
   char *at = (char *) self->statistics;
   for (int i = 0; at != NULL && i < self->n_tensors; i++)
     {
-      const TnStateEntry *entry = tn_program_state (self->program, i);
+      const TnStateEntry *entry = tn_program_slice (self->program, i, NULL);
       if (entry->role != TN_ROLE_STATISTIC)
         continue;
       size_t n = tn_tensor_bytes (entry->tensor);

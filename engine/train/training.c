@@ -72,7 +72,7 @@ open_checkpoint (TnTraining *self, TnCheckpoint **checkpoint, GError **error)
 {
   g_autofree char *passed_over = NULL;
   GError *failure = NULL;
-  *checkpoint = tn_checkpoint_open_newest (self->checkpoints, &passed_over, &failure);
+  *checkpoint = tn_checkpoint_open_newest_unread (self->checkpoints, &passed_over, &failure);
   if (failure != NULL)
     {
       g_propagate_error (error, failure);
@@ -200,7 +200,7 @@ own_buffers (const TnTraining *self)
   size_t bytes = (size_t) (options->prefetch + 1) * (size_t) options->batch_size
                  * ((size_t) tn_shape_count (&row) * sizeof (float) + sizeof (int32_t) + sizeof (int64_t));
   for (int i = 0; i < self->n_tensors; i++)
-    bytes += tn_tensor_bytes (self->tensors[i].tensor);
+    bytes += self->tensors[i].copy ? 0 : tn_tensor_bytes (self->tensors[i].tensor);
   return bytes;
 }
 
@@ -236,17 +236,18 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   if (self->program == NULL && error != NULL && g_error_matches (*error, TN_ERROR, TN_ERROR_MEMORY) && data_bytes >= BYTES_PER_MB)
     g_prefix_error (error, _("The data take %.1f MB. Beside them: "), (double) data_bytes / 1e6);
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
-      || !save_graphs (self, error))
+      || !save_graphs (self, error) || !tn_program_save_strategy (self->program, tn_run_folder_path (self->folder), error))
     return FALSE;
   if (tn_program_weights_report (self->program) != NULL)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_MESSAGE, "%s", tn_program_weights_report (self->program));
-  self->n_tensors = tn_program_n_state (self->program);
+  self->n_tensors = tn_program_n_slices (self->program);
   self->tensors = g_new0 (TnCheckpointTensor, MAX (self->n_tensors, 1));
   size_t statistics = 0;
   for (int i = 0; i < self->n_tensors; i++)
     {
-      const TnStateEntry *entry = tn_program_state (self->program, i);
-      self->tensors[i] = (TnCheckpointTensor){ entry->name, entry->tensor };
+      int rank;
+      const TnStateEntry *entry = tn_program_slice (self->program, i, &rank);
+      self->tensors[i] = (TnCheckpointTensor){ entry->name, entry->tensor, rank, &entry->shape, &entry->box, entry->copy };
       if (entry->role == TN_ROLE_STATISTIC)
         statistics += tn_tensor_bytes (entry->tensor);
     }
@@ -285,6 +286,32 @@ compare_builds (TnTraining *self, gboolean goes_on)
   g_strlcpy (self->at.isa, isa, sizeof self->at.isa);
   tn_run_folder_set_fact (self->folder, "build", facts);
   tn_run_folder_set_fact (self->folder, "host", g_get_host_name ());
+}
+
+/* How ranks share the work, for comparison; where bits do not depend on it, that. */
+static char *
+describe_sharing (const TnSettings *settings)
+{
+  static const char *const names[] = { "parallel.mode", "parallel.ranks", "parallel.mesh", "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
+                                       "parallel.optimizer_threshold", "parallel.optimizer_shard_size" };
+  if (tn_settings_get_int (settings, "parallel.same_bits") > 0)
+    return g_strdup_printf ("same_bits=%" G_GINT64_FORMAT, tn_settings_get_int (settings, "parallel.same_bits"));
+  gboolean alone = tn_settings_enum_is (settings, "parallel.mode", "stand_alone");
+  g_autoptr (GString) text = g_string_new (alone ? "stand_alone" : NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (names) && !alone; i++)
+    g_string_append_printf (text, "%s%s=%s", i > 0 ? " " : "", names[i] + strlen ("parallel."), tn_settings_get_text (settings, names[i]));
+  return g_strdup (text->str);
+}
+
+static void
+compare_sharing (TnTraining *self, gboolean goes_on)
+{
+  g_autofree char *now = describe_sharing (self->settings);
+  const char *before = tn_run_folder_fact (self->folder, "sharing");
+  if (goes_on && before != NULL && strcmp (before, now) != 0)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                             _("The run goes on with its work shared in another way (%s; it was %s): from here on its bits may differ from an undisturbed run's."), now, before);
+  tn_run_folder_set_fact (self->folder, "sharing", now);
 }
 
 static gboolean
@@ -366,6 +393,7 @@ prepare (TnTraining *self, GError **error)
   if (!tn_training_restore (self, checkpoint, error))
     return FALSE;
   compare_builds (self, goes_on);
+  compare_sharing (self, goes_on);
   if (goes_on)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" PRId64 "."), self->at.step);
   /* One that was killed between its last validation and its end ends here; one that had ended goes on until the next validation. */
