@@ -309,6 +309,34 @@ test_batch_norm (void)
   check ("small-cnn", 8, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=2", 5);
 }
 
+/* Data-parallel ranks that keep whole weights are what these are held to: each has the statistics of its own rows. */
+static void
+test_local_batch_norm (void)
+{
+  check_with ("small-cnn", 8, 4, "optimizer.kind=momentum;parallel.mode=data_parallel;parallel.ranks=2", LEVEL (1), 8);
+}
+
+/* ---- failures ---- */
+
+static void
+test_bad_index_is_named (void)
+{
+  GError *error = NULL;
+  g_autoptr (TnProgram) many = make (words, 8, SEMI "parallel.mesh=dp=4", &error);
+  g_assert_no_error (error);
+  Data data = { 0 };
+  TnProgramBatch rows = batch_of (many, &data, 8, 0);
+  TnStepResult result;
+  ((int32_t *) data.x)[6 * 6] = 1000; /* row 6 is rank 3's */
+  gint64 begun = g_get_monotonic_time ();
+  g_assert_false (tn_program_forward_backward (many, &rows, 0, &result, &error));
+  g_assert_nonnull (strstr (error->message, "ank 3"));
+  g_assert_cmpint (g_get_monotonic_time () - begun, <, 2 * G_USEC_PER_SEC);
+  g_error_free (error);
+  g_free (data.labels);
+  g_aligned_free (data.x);
+}
+
 /* ---- refusals ---- */
 
 static void
@@ -352,6 +380,8 @@ main (int argc, char **argv)
   g_test_add_func ("/train/split/modes", test_modes);
   g_test_add_func ("/train/split/dropout", test_dropout);
   g_test_add_func ("/train/split/batch-norm-over-ranks", test_batch_norm);
+  g_test_add_func ("/train/split/batch-norm-of-own-rows", test_local_batch_norm);
+  g_test_add_func ("/train/split/failing-rank-is-named", test_bad_index_is_named);
   g_test_add_func ("/train/split/refusals-name-the-setting", test_refusals);
   return g_test_run ();
 }
