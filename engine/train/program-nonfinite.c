@@ -52,7 +52,7 @@ tn_program_find_nonfinite_state (const TnProgram *self)
       const TnStateEntry *entry = tn_program_slice (self, i, &rank);
       int64_t count = count_nonfinite (entry->tensor);
       if (count > 0 && tn_program_is_split (self))
-        return g_strdup_printf (_ ("%s on rank %d, where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), entry->name, rank, count,
+        return g_strdup_printf (_ ("%s on rank %d, where %" PRId64 " of %" PRId64 " numbers are not finite"), entry->name, rank, count,
                                 tn_tensor_count (entry->tensor));
       if (count > 0)
         return g_strdup_printf (_ ("%s, where %" PRId64 " of %" PRId64 " numbers are not finite"), entry->name, count,
@@ -124,7 +124,7 @@ find_nonfinite_gradient (TnProgram *self)
       g_autoptr (TnTensor) tensor = tn_program_gather_output (self, compiled, output.name, NULL);
       int64_t count = tensor != NULL ? count_nonfinite (tensor) : 0;
       if (count > 0)
-        return g_strdup_printf (_ ("gradient of %s (%s), where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"),
+        return g_strdup_printf (_ ("gradient of %s (%s), where %" PRId64 " of %" PRId64 " numbers are not finite"),
                                 output.name + strlen ("grad:"), output.value->node->name, count, tn_tensor_count (tensor));
     }
   return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -47,10 +48,10 @@ shard_any (TnProgram *self, const TnCompiled *compiled, GError **error)
   TnSharded *sharded = shard (self, compiled, self->context->options.dataset, &failure);
   if (sharded == NULL && self->compiled->len > 0 && g_error_matches (failure, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_UNEVEN)
       && (sharded = shard (self, compiled, TN_DATASET_FULL_BATCH, NULL)) == NULL)
-    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("A batch of %" G_GINT64_FORMAT " rows cannot be shared by these ranks (%s): set data.drop_last = true, or another train.batch."),
+    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("A batch of %" PRId64 " rows cannot be shared by these ranks (%s): set data.drop_last = true, or another train.batch."),
                  compiled->rows, failure->message);
   else if (sharded == NULL && self->compiled->len == 0 && g_error_matches (failure, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_UNEVEN))
-    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("train.batch = %" G_GINT64_FORMAT ", parallel.mesh or parallel.strategy does not fit: %s"), compiled->rows,
+    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("train.batch = %" PRId64 ", parallel.mesh or parallel.strategy does not fit: %s"), compiled->rows,
                  failure->message);
   else if (sharded == NULL)
     g_propagate_error (error, g_steal_pointer (&failure));
@@ -120,7 +121,7 @@ tn_program_check_split (TnProgram *self, const TnCompiled *compiled, GError **er
         continue;
       g_autofree char *have = tn_box_to_string (&entry->box), *want = tn_box_to_string (&box);
       g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED,
-                   _ ("%s lies as %s, and %s with %" G_GINT64_FORMAT " rows wants %s: name its layout in parallel.strategy, or set data.drop_last = true."), entry->name,
+                   _ ("%s lies as %s, and %s with %" PRId64 " rows wants %s: name its layout in parallel.strategy, or set data.drop_last = true."), entry->name,
                    have, compiled->training ? _ ("a step") : _ ("an evaluation"), compiled->rows, want);
       return FALSE;
     }
