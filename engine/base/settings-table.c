@@ -176,6 +176,8 @@ const TnSetting tn_settings[] = {
             N_ ("How ranks work together: alone, each on its samples, or on their parts of the weights too."), .aliases = "parallel_mode"),
   TEXT_ROW ("parallel.mesh", TN_SETTING_STRING, "",
             N_ ("The ranks as named axes, such as dp=4,tp=2; dp splits samples, tp weights, sp sequences; empty is dp with all ranks.")),
+  LIST_ROW ("parallel.rank_list", TN_SETTING_INT_LIST, "", 0, 1e9, N_ ("ranks"),
+            N_ ("Which rank stands at which place of the mesh, row by row, such as 0,2,1,3; empty is 0, 1, 2 ..."), .aliases = "rank_list"),
   TEXT_ROW ("parallel.strategy", TN_SETTING_STRING, "",
             N_ ("How cells are split, in JSON: {\"fc*\": [[\"dp\", \"None\"], [\"tp\", \"None\"]]} by axes, or [[4, 1], [2, 1]] by counts.")),
   ENUM_ROW ("parallel.dataset", "data_parallel", VALUES ("data_parallel", "full_batch"),

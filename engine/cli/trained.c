@@ -21,7 +21,7 @@ open_step (const char *folder, gint64 step, GError **error)
 {
   g_autofree char *path = tn_checkpoint_step_path (folder, step);
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    return tn_checkpoint_open (path, error);
+    return tn_checkpoint_open_unread (path, error);
   g_autofree char *steps = list_steps (folder);
   g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no checkpoint of step %" PRId64 " in “%s”; there are those of steps: %s."), step,
                folder, steps);
@@ -32,7 +32,7 @@ static TnCheckpoint *
 open_newest (const char *folder, char **passed_over, GError **error)
 {
   GError *failure = NULL;
-  TnCheckpoint *checkpoint = tn_checkpoint_open_newest (folder, passed_over, &failure);
+  TnCheckpoint *checkpoint = tn_checkpoint_open_newest_unread (folder, passed_over, &failure);
   if (failure != NULL)
     g_propagate_error (error, failure);
   else if (checkpoint == NULL)
@@ -73,7 +73,7 @@ restore (TnTrained *self, GError **error)
 }
 
 TnTrained *
-tn_trained_open (const char *run_path, const char *which, GError **error)
+tn_trained_open_files (const char *run_path, const char *which, GError **error)
 {
   g_autoptr (TnTrained) self = g_new0 (TnTrained, 1);
   self->folder = tn_run_folder_open (run_path, error);
@@ -88,10 +88,17 @@ tn_trained_open (const char *run_path, const char *which, GError **error)
   self->own_normalisation = tn_run_folder_is_chosen (self->folder, "data.normalize_mean")
                             || tn_run_folder_is_chosen (self->folder, "data.normalize_std");
   self->model = tn_run_folder_load_model (self->folder, error);
-  self->program = self->model != NULL ? tn_program_new (self->model, self->settings, error) : NULL;
-  if (self->program == NULL || !restore (self, error))
+  return self->model != NULL ? g_steal_pointer (&self) : NULL;
+}
+
+TnTrained *
+tn_trained_open (const char *run_path, const char *which, GError **error)
+{
+  g_autoptr (TnTrained) self = tn_trained_open_files (run_path, which, error);
+  if (self == NULL)
     return NULL;
-  return g_steal_pointer (&self);
+  self->program = tn_program_new (self->model, self->settings, error);
+  return self->program != NULL && restore (self, error) ? g_steal_pointer (&self) : NULL;
 }
 
 void

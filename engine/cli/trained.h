@@ -10,7 +10,7 @@ typedef struct
   TnRunFolder *folder;
   TnSettings *settings; /* as they were at the checkpoint's step */
   TnModel *model;
-  TnProgram *program;
+  TnProgram *program; /* NULL after tn_trained_open_files() */
   TnCheckpoint *checkpoint;
   gboolean own_normalisation; /* as in train/input.h */
   char *passed_over; /* newer checkpoints that are damaged and why; NULL: none */
@@ -19,6 +19,8 @@ typedef struct
 /** @which: "newest", "best" or a step. Errors: those of run-folder.h and checkpoint.h; TN_ERROR_NOT_FOUND where there is no such
  * checkpoint (lists the steps there are), TN_ERROR_INVALID_ARGUMENT for what is none of the three. */
 TnTrained *tn_trained_open (const char *run_path, const char *which, GError **error);
+/** The same without a program: the tensors are still in the checkpoint's files. */
+TnTrained *tn_trained_open_files (const char *run_path, const char *which, GError **error);
 void tn_trained_free (TnTrained *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnTrained, tn_trained_free)
 

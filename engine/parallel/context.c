@@ -181,6 +181,21 @@ check_settings (const TnSettings *s, GError **error)
   return TRUE;
 }
 
+static gboolean
+place_ranks (TnParallelContext *self, const TnSettings *s, GError **error)
+{
+  int n;
+  g_autofree int64_t *ranks = tn_settings_get_int_list (s, "parallel.rank_list", &n);
+  if (n == 0)
+    return TRUE;
+  TnMesh *plain = self->mesh;
+  self->mesh = tn_mesh_new (plain->n_axes, plain->sizes, (const char *const *) plain->names, n, ranks, error);
+  tn_mesh_unref (plain);
+  if (self->mesh == NULL)
+    g_prefix_error (error, "parallel.rank_list: ");
+  return self->mesh != NULL;
+}
+
 TnParallelContext *
 tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
 {
@@ -197,6 +212,8 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
       g_prefix_error (error, "parallel.mesh: ");
       return NULL;
     }
+  if (!place_ranks (self, s, error))
+    return NULL;
   self->strategies = tn_shard_strategies_parse (tn_settings_get_string (s, "parallel.strategy"), self->mesh, error);
   if (self->strategies == NULL)
     return NULL;

@@ -265,18 +265,41 @@ whole_box (const TnShape *shape)
   return box;
 }
 
+gboolean
+tn_checkpoint_describe (const TnCheckpoint *self, const char *name, TnDType *dtype, TnShape *shape)
+{
+  const Stored *stored = g_hash_table_lookup (self->stored, name);
+  if (stored == NULL)
+    return FALSE;
+  *dtype = stored->dtype;
+  *shape = stored->shape;
+  return TRUE;
+}
+
+TnTensor *
+tn_checkpoint_load (const TnCheckpoint *self, const char *name, GError **error)
+{
+  const Stored *stored = g_hash_table_lookup (self->stored, name);
+  if (stored == NULL)
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _("Checkpoint “%s” has no tensor “%s”, which the model needs."), self->path, name);
+      return NULL;
+    }
+  g_autoptr (TnTensor) tensor = tn_tensor_new (stored->dtype, stored->shape, error);
+  TnBox box = whole_box (&stored->shape);
+  return tensor != NULL && load_box (stored, name, &box, tensor, error) ? g_steal_pointer (&tensor) : NULL;
+}
+
 static gboolean
 load_tensors (TnCheckpoint *self, GError **error)
 {
   for (guint i = 0; i < self->names->len; i++)
     {
       const char *name = g_ptr_array_index (self->names, i);
-      const Stored *stored = g_hash_table_lookup (self->stored, name);
-      g_autoptr (TnTensor) tensor = tn_tensor_new (stored->dtype, stored->shape, error);
-      TnBox box = whole_box (&stored->shape);
-      if (tensor == NULL || !load_box (stored, name, &box, tensor, error))
+      TnTensor *tensor = tn_checkpoint_load (self, name, error);
+      if (tensor == NULL)
         return FALSE;
-      g_hash_table_insert (self->tensors, g_strdup (name), g_steal_pointer (&tensor));
+      g_hash_table_insert (self->tensors, g_strdup (name), tensor);
     }
   return TRUE;
 }
@@ -324,9 +347,10 @@ load_manifest (TnCheckpoint *self, GError **error)
   return TRUE;
 }
 
-static TnCheckpoint *
-open_unread (const char *path, GError **error)
+TnCheckpoint *
+tn_checkpoint_open_unread (const char *path, GError **error)
 {
+  g_return_val_if_fail (path != NULL, NULL);
   g_autoptr (TnCheckpoint) self = g_new0 (TnCheckpoint, 1);
   self->path = g_strdup (path);
   self->names = g_ptr_array_new ();
@@ -340,7 +364,7 @@ TnCheckpoint *
 tn_checkpoint_open (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
-  g_autoptr (TnCheckpoint) self = open_unread (path, error);
+  g_autoptr (TnCheckpoint) self = tn_checkpoint_open_unread (path, error);
   return self != NULL && load_tensors (self, error) ? g_steal_pointer (&self) : NULL;
 }
 
@@ -356,7 +380,7 @@ open_newest (const char *folder, gboolean unread, char **passed_over, GError **e
     {
       g_autofree char *path = tn_checkpoint_step_path (folder, g_array_index (steps, gint64, i));
       g_autoptr (GError) failure = NULL;
-      TnCheckpoint *self = unread ? open_unread (path, &failure) : tn_checkpoint_open (path, &failure);
+      TnCheckpoint *self = unread ? tn_checkpoint_open_unread (path, &failure) : tn_checkpoint_open (path, &failure);
       if (self != NULL)
         {
           if (passed_over != NULL && skipped->len > 0)

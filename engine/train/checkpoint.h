@@ -96,11 +96,12 @@ typedef struct _TnCheckpoint TnCheckpoint;
  * Returns NULL without an error where there is none at all. Where some exist but none holds: TN_ERROR_FORMAT.
  */
 TnCheckpoint *tn_checkpoint_open_newest (const char *folder, char **passed_over, GError **error);
-/** The same with tensors left in their files, for tn_checkpoint_restore(): then no more is in memory than what is
- * restored and one piece of a file. tn_checkpoint_tensor() has none. */
-TnCheckpoint *tn_checkpoint_open_newest_unread (const char *folder, char **passed_over, GError **error);
 /** One checkpoint, by its folder. Every file's size and CRC is compared. */
 TnCheckpoint *tn_checkpoint_open (const char *path, GError **error);
+/** The same two with tensors left in their files, for tn_checkpoint_restore() and tn_checkpoint_load(): then no more is in memory
+ * than what these make and one piece of a file. tn_checkpoint_tensor() has none. */
+TnCheckpoint *tn_checkpoint_open_newest_unread (const char *folder, char **passed_over, GError **error);
+TnCheckpoint *tn_checkpoint_open_unread (const char *path, GError **error);
 void tn_checkpoint_free (TnCheckpoint *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TnCheckpoint, tn_checkpoint_free)
 const char *tn_checkpoint_path (const TnCheckpoint *self);
@@ -109,6 +110,10 @@ int tn_checkpoint_n_tensors (const TnCheckpoint *self);
 const char *tn_checkpoint_tensor_name (const TnCheckpoint *self, int i);
 /** (transfer none) NULL if there is none of that name. */
 TnTensor *tn_checkpoint_tensor (const TnCheckpoint *self, const char *name);
+/** What a tensor is like, wherever it lies; FALSE if there is none of that name. */
+gboolean tn_checkpoint_describe (const TnCheckpoint *self, const char *name, TnDType *dtype, TnShape *shape);
+/** A new tensor, put together from its pieces. */
+TnTensor *tn_checkpoint_load (const TnCheckpoint *self, const char *name, GError **error);
 /** Copies every tensor, or the slices that are asked for, however they were cut when they were written, into the one of the same name; names, shapes and dtypes must agree in both directions, and the
  * error names the first that does not. Nothing is written unless all agree. */
 gboolean tn_checkpoint_restore (const TnCheckpoint *self, const TnCheckpointTensor *tensors, int n_tensors, GError **error);

@@ -436,7 +436,7 @@ tn_trainer_allow_restart (TnTrainer *self)
 gboolean
 tn_trainer_change_at_start (TnTrainer *self, const char *name, const char *value, GError **error)
 {
-  static const char *const allowed[] = { "train.epochs", "train.max_steps", "device.threads", "parallel.ranks", "parallel.mode", "parallel.mesh",
+  static const char *const allowed[] = { "train.epochs", "train.max_steps", "device.threads", "parallel.ranks", "parallel.mode", "parallel.mesh", "parallel.rank_list",
                                           "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
                                           "parallel.optimizer_threshold", "parallel.optimizer_shard_size", NULL };
   g_return_val_if_fail (TN_IS_TRAINER (self) && !self->has_thread, FALSE);

@@ -292,7 +292,7 @@ compare_builds (TnTraining *self, gboolean goes_on)
 static char *
 describe_sharing (const TnSettings *settings)
 {
-  static const char *const names[] = { "parallel.mode", "parallel.ranks", "parallel.mesh", "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
+  static const char *const names[] = { "parallel.mode", "parallel.ranks", "parallel.mesh", "parallel.rank_list", "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
                                        "parallel.optimizer_threshold", "parallel.optimizer_shard_size" };
   if (tn_settings_get_int (settings, "parallel.same_bits") > 0)
     return g_strdup_printf ("same_bits=%" G_GINT64_FORMAT, tn_settings_get_int (settings, "parallel.same_bits"));

@@ -154,10 +154,7 @@ check_bytes (TnProgram *many)
   for (int k = 0; k < n; k++)
     {
       TnProgram *program = k == 0 ? many : tn_ranks_program (many->ranks, k);
-      size_t largest = 0;
-      for (guint i = 0; i < program->compiled->len; i++)
-        largest = MAX (largest, tn_plan_bytes (((TnCompiled *) program->compiled->pdata[i])->plan, tn_pool_n_threads (program->pool)));
-      g_assert_cmpuint (program->memory_bytes, ==, largest);
+      g_assert_cmpuint (program->memory_bytes * (size_t) n, ==, own.gradients + own.activations + own.buffers);
     }
 }
 
@@ -173,6 +170,7 @@ check_with (const char *model, int batch, int short_rows, const char *alike, con
   g_autoptr (TnProgram) one = make (model, batch, alike, &error);
   g_assert_no_error (error);
   g_test_message ("%s", split);
+  g_assert_true (tn_program_prepare (many, batch, &error));
   check_bytes (many);
   compare_states (many, one, 0);
   g_assert_cmpint (tn_program_n_parameters (many), ==, tn_program_n_parameters (one));
@@ -272,6 +270,24 @@ test_embedding (void)
 }
 
 static void
+test_rank_lists (void)
+{
+  check (mlp, 8, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=2,tp=2;parallel.rank_list=3,0,2,1", 20);
+  check (mlp, 16, ADAM, SEMI "parallel.mesh=dp=4,tp=2;parallel.rank_list=16,2,4,6,9,10,12,14;" LEVEL (2), 20);
+  check ("lenet5", 8, "optimizer.kind=momentum", SEMI "parallel.mesh=tp=2;parallel.rank_list=5,3", 10);
+  check (words, 8, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=2,tp=2;parallel.rank_list=0,2,1,3", 20);
+  check (mlp, 8, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=4;parallel.rank_list=0,4,2,6;parallel.strategy={\"fc1\": [[1, 2], [2, 2]], \"fc3\": [[1, 4], [1, 4]]}", 20);
+  check (mlp, 8, "optimizer.kind=momentum", "parallel.mode=data_parallel;parallel.mesh=dp=4;parallel.rank_list=1,3,5,7;" LEVEL (1), 20);
+}
+
+static void
+test_counts (void)
+{
+  check (mlp, 8, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=4;parallel.strategy={\"fc1\": [[1, 4], [1, 4]], \"fc2\": [[1, 2], [2, 2]]}", 20);
+  check_with (mlp, 8, 4, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=4;parallel.strategy={\"fc1\": [[4, 1], [1, 1]], \"fc3\": [[2, 1], [2, 1]]}", 20);
+}
+
+static void
 test_modes (void)
 {
   check (mlp, 8, "optimizer.kind=momentum", "parallel.mode=auto_parallel;parallel.mesh=dp=2,tp=2", 10);
@@ -291,6 +307,34 @@ static void
 test_batch_norm (void)
 {
   check ("small-cnn", 8, "optimizer.kind=momentum", SEMI "parallel.mesh=dp=2", 5);
+}
+
+/* Data-parallel ranks that keep whole weights are what these are held to: each has the statistics of its own rows. */
+static void
+test_local_batch_norm (void)
+{
+  check_with ("small-cnn", 8, 4, "optimizer.kind=momentum;parallel.mode=data_parallel;parallel.ranks=2", LEVEL (1), 8);
+}
+
+/* ---- failures ---- */
+
+static void
+test_bad_index_is_named (void)
+{
+  GError *error = NULL;
+  g_autoptr (TnProgram) many = make (words, 8, SEMI "parallel.mesh=dp=4", &error);
+  g_assert_no_error (error);
+  Data data = { 0 };
+  TnProgramBatch rows = batch_of (many, &data, 8, 0);
+  TnStepResult result;
+  ((int32_t *) data.x)[6 * 6] = 1000; /* row 6 is rank 3's */
+  gint64 begun = g_get_monotonic_time ();
+  g_assert_false (tn_program_forward_backward (many, &rows, 0, &result, &error));
+  g_assert_nonnull (strstr (error->message, "ank 3"));
+  g_assert_cmpint (g_get_monotonic_time () - begun, <, 2 * G_USEC_PER_SEC);
+  g_error_free (error);
+  g_free (data.labels);
+  g_aligned_free (data.x);
 }
 
 /* ---- refusals ---- */
@@ -313,6 +357,7 @@ test_refusals (void)
   refused ("parallel.mode=auto_parallel;parallel.ranks=4;parallel.search_mode=dynamic_programming", 8, "parallel.search_mode");
   refused (SEMI "parallel.ranks=4;parallel.mesh=dp=3", 12, "parallel.mesh");
   refused (SEMI "parallel.ranks=4;parallel.same_bits=4", 8, "parallel.same_bits");
+  refused (SEMI "parallel.ranks=4;parallel.rank_list=0,1,2", 8, "parallel.rank_list");
   refused (SEMI "parallel.ranks=4;device.mode=pynative", 8, "device.mode");
   refused ("parallel.mode=data_parallel;parallel.optimizer=true;parallel.mesh=dp=2,tp=2", 8, "parallel.mode");
   refused (SEMI "parallel.ranks=4", 10, "train.batch");
@@ -330,9 +375,13 @@ main (int argc, char **argv)
   g_test_add_func ("/train/split/weights-by-two-dimensions", test_two_dimensions);
   g_test_add_func ("/train/split/optimizer-levels", test_optimizer);
   g_test_add_func ("/train/split/embedding", test_embedding);
+  g_test_add_func ("/train/split/rank-lists", test_rank_lists);
+  g_test_add_func ("/train/split/strategies-by-counts", test_counts);
   g_test_add_func ("/train/split/modes", test_modes);
   g_test_add_func ("/train/split/dropout", test_dropout);
   g_test_add_func ("/train/split/batch-norm-over-ranks", test_batch_norm);
+  g_test_add_func ("/train/split/batch-norm-of-own-rows", test_local_batch_norm);
+  g_test_add_func ("/train/split/failing-rank-is-named", test_bad_index_is_named);
   g_test_add_func ("/train/split/refusals-name-the-setting", test_refusals);
   return g_test_run ();
 }
