@@ -414,6 +414,66 @@ test_rank_list (void)
   check_strategy (&lenet, "dp=2,tp=2", "", TN_SIZES (3, 2, 1, 0));
 }
 
+/* Rows and columns of pictures on each rank: 3x3 windows and 5x5 ones, with stride and dilation, reach into the neighbours'. */
+static void
+test_spatial (void)
+{
+  static const Net net = { .model = "{\"name\": \"pictures\", \"input\": {\"shape\": [2, 16, 16]}, \"cells\": ["
+                                    "{\"type\": \"Conv2d\", \"name\": \"conv1\", \"out_channels\": 4, \"kernel\": 3, \"pad_mode\": \"same\"}, {\"type\": \"ReLU\"},"
+                                    "{\"type\": \"MaxPool2d\", \"kernel\": 2, \"stride\": 2},"
+                                    "{\"type\": \"Conv2d\", \"name\": \"conv2\", \"out_channels\": 4, \"kernel\": 3, \"stride\": 2, \"pad_mode\": \"same\"}, {\"type\": \"ReLU\"},"
+                                    "{\"type\": \"Conv2d\", \"name\": \"conv3\", \"out_channels\": 2, \"kernel\": 3, \"pad_mode\": \"same\"},"
+                                    "{\"type\": \"Flatten\"}, {\"type\": \"Dense\", \"name\": \"fc\", \"out_channels\": 4}]}",
+                           .batch = 4 };
+  static const Net wide = { .model = "{\"name\": \"pictures\", \"input\": {\"shape\": [2, 12, 8]}, \"cells\": ["
+                                     "{\"type\": \"Conv2d\", \"name\": \"conv1\", \"out_channels\": 3, \"kernel\": 5, \"pad_mode\": \"same\"},"
+                                     "{\"type\": \"Conv2d\", \"name\": \"conv2\", \"out_channels\": 3, \"kernel\": 3, \"dilation\": 2, \"pad_mode\": \"same\"},"
+                                     "{\"type\": \"Flatten\"}, {\"type\": \"Dense\", \"name\": \"fc\", \"out_channels\": 4}]}",
+                            .batch = 4 };
+  static const char *const rows = "{\"conv1\": [[\"None\", \"None\", \"h\", \"None\"], [\"None\", \"None\", \"None\", \"None\"]]}";
+  static const char *const both = "{\"conv1\": [[\"None\", \"None\", \"h\", \"w\"], [\"None\", \"None\", \"None\", \"None\"]]}";
+  check_strategy (&net, "h=2", rows, NULL);
+  check_strategy (&net, "h=4", rows, NULL);
+  check_strategy (&net, "h=2,w=2", both, NULL);
+  check_strategy (&net, "dp=2,h=2", "{\"conv1\": [[\"dp\", \"None\", \"h\", \"None\"], [\"None\", \"None\", \"None\", \"None\"]]}", NULL);
+  check_strategy (&net, "h=4", rows, TN_SIZES (2, 0, 3, 1));
+  check_strategy (&net, "dp=4", "{\"conv1\": [[1, 1, 2, 2], [1, 1, 1, 1]]}", NULL); /* MindSpore's counts */
+  check_strategy (&wide, "h=3", rows, NULL);
+  check_strategy (&wide, "h=3,w=2", both, NULL);
+}
+
+/* That the rows really stay split from convolution to convolution: each has a slice of them and an exchange of edges. */
+static void
+test_spatial_stays (void)
+{
+  g_autoptr (GError) error = NULL;
+  static const Net net = { .model = "{\"name\": \"pictures\", \"input\": {\"shape\": [2, 16, 16]}, \"cells\": ["
+                                    "{\"type\": \"Conv2d\", \"name\": \"conv1\", \"out_channels\": 4, \"kernel\": 3, \"pad_mode\": \"same\"}, {\"type\": \"ReLU\"},"
+                                    "{\"type\": \"MaxPool2d\", \"kernel\": 2, \"stride\": 2},"
+                                    "{\"type\": \"Conv2d\", \"name\": \"conv2\", \"out_channels\": 4, \"kernel\": 3, \"pad_mode\": \"same\"}, {\"type\": \"ReLU\"},"
+                                    "{\"type\": \"Conv2d\", \"name\": \"conv3\", \"out_channels\": 4, \"kernel\": 3, \"pad_mode\": \"same\"},"
+                                    "{\"type\": \"Flatten\"}, {\"type\": \"Dense\", \"name\": \"fc\", \"out_channels\": 4}]}",
+                           .batch = 4 };
+  g_autoptr (TnGraph) graph = whole_graph (&net, "momentum", 0);
+  g_autoptr (TnMesh) mesh = mesh_of ("h=4");
+  g_autoptr (GArray) strategies = tn_shard_strategies_parse ("{\"conv1\": [[\"None\", \"None\", \"h\", \"None\"], [\"None\", \"None\", \"None\", \"None\"]]}", mesh, &error);
+  TnShardOptions options = { .mesh = mesh, .n_strategies = 1, .strategies = (const TnShardStrategy *) strategies->data };
+  g_autoptr (TnSharded) sharded = tn_shard_graph (graph, &options, &error);
+  g_assert_no_error (error);
+  TnGraph *local = tn_sharded_graph (sharded);
+  int convolutions = 0, exchanges = 0;
+  for (int id = 0; id < tn_graph_n_nodes (local); id++)
+    {
+      const TnNode *node = tn_graph_node (local, id);
+      exchanges += tn_node_is (node, "RankIndex");
+      if (tn_node_is (node, "Conv2D"))
+        g_assert_cmpint (node->inputs[0]->shape.dims[2], ==, (convolutions == 0 ? 16 : 8) / 4 + 2); /* a slice and a row on each side */
+      convolutions += tn_node_is (node, "Conv2D");
+    }
+  g_assert_cmpint (convolutions, ==, 3);
+  g_assert_cmpint (exchanges, ==, 7); /* all forward and for their filters, and the second's input; the third's gradient comes whole from Flatten's */
+}
+
 /* What does not fit is refused by name. */
 static void
 test_refused (void)
@@ -453,6 +513,8 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/shard-graph/strategies-by-axes-equal-one-rank", test_strategies);
   g_test_add_func ("/parallel/shard-graph/strategies-by-counts-equal-one-rank", test_counts);
   g_test_add_func ("/parallel/shard-graph/rank-lists-in-any-order-equal-one-rank", test_rank_list);
+  g_test_add_func ("/parallel/shard-graph/rows-and-columns-with-halo-equal-one-rank", test_spatial);
+  g_test_add_func ("/parallel/shard-graph/split-rows-stay-split", test_spatial_stays);
   g_test_add_func ("/parallel/shard-graph/what-does-not-fit-is-refused-by-name", test_refused);
   return g_test_run ();
 }
