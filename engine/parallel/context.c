@@ -201,6 +201,8 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
   if (self->strategies == NULL)
     return NULL;
   int64_t shard = tn_settings_get_int (s, "parallel.optimizer_shard_size");
+  int n_ends = 0;
+  self->bucket_ends = tn_settings_get_int_list (s, "parallel.all_reduce_fusion", &n_ends);
   self->options = (TnShardOptions){
     .mesh = self->mesh,
     .n_strategies = (int) self->strategies->len,
@@ -209,6 +211,9 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
     .optimizer_level = tn_settings_get_bool (s, "parallel.optimizer") ? (int) tn_settings_get_int (s, "parallel.optimizer_level") : 0,
     .optimizer_shard = shard == 1 ? -1 : shard,
     .optimizer_threshold = tn_settings_get_int (s, "parallel.optimizer_threshold") * 1024,
+    .bucket_bytes = tn_settings_is_set (s, "parallel.bucket_kb") ? tn_settings_get_int (s, "parallel.bucket_kb") * 1024 : 0,
+    .n_bucket_ends = n_ends,
+    .bucket_ends = self->bucket_ends,
     .local_batch_norm = tn_settings_enum_is (s, "parallel.batch_norm", "local")
                         || (tn_settings_enum_is (s, "parallel.batch_norm", "auto") && tn_settings_enum_is (s, "parallel.mode", "data_parallel")),
   };
@@ -222,6 +227,7 @@ tn_parallel_context_free (TnParallelContext *self)
     return;
   tn_mesh_unref (self->mesh);
   g_clear_pointer (&self->strategies, g_array_unref);
+  g_free (self->bucket_ends);
   g_free (self);
 }
 

@@ -49,6 +49,9 @@ gboolean tn_shard_write_window (TnSharded *self, TnRewrite *rewrite, const TnNod
 /** A communication node over @axes of @mesh on @x. */
 TnValue *tn_shard_collective (TnSharded *self, TnGraph *graph, const TnNode *asked_by, const char *what, TnMesh *mesh, uint32_t axes,
                               TnMoveKind kind, TnValue *x, int dim, int concat_dim, TnPartial op);
+/** Joins all-reduces of gradients into buckets (fusion.c); the graph and the traffic are other ones then. */
+gboolean tn_shard_fuse (TnSharded *self, GError **error);
+void tn_shard_clear_traffic (gpointer traffic);
 uint32_t tn_dim_axes (const TnDimMap *dim);
 /** Index of the strategy that @node has, or -1; @offset: (out): number of inputs of those before it. */
 int tn_shard_find_strategy (const TnSharded *self, const TnNode *node, int *offset);

@@ -192,6 +192,45 @@ test_spatial_stays (void)
   g_assert_cmpint (exchanges, ==, 7); /* all forward and for their filters, and the second's input; the third's gradient comes whole from Flatten's */
 }
 
+/* Gradients in buckets: the same numbers with fewer all-reduces, and the first bucket is under way before the last gradient. */
+static void
+test_fusion (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnGraph) graph = whole_graph (&lenet, "momentum", 0), clipped = whole_graph (&mlp, "adam", 0.1);
+  g_autoptr (TnMesh) mesh = mesh_of ("dp=2"), both = mesh_of ("dp=2,tp=2");
+  TnShardOptions single = { .mesh = mesh }, whole = { .mesh = mesh, .bucket_bytes = 1 << 20 }, small = { .mesh = mesh, .bucket_bytes = 40 * 1024 };
+  TnShardOptions by_number = { .mesh = mesh, .n_bucket_ends = 2, .bucket_ends = TN_SIZES (1, 5) }, two_axes = { .mesh = both, .bucket_bytes = 1 << 20 };
+  int n = compare (graph, &single, 2, 2e-5), n_whole = compare (graph, &whole, 2, 2e-5), n_small = compare (graph, &small, 2, 2e-5), n_numbered = compare (graph, &by_number, 2, 2e-5);
+  g_test_message ("LeNet-5 on two ranks: %d communications one by one, %d in one bucket, %d in buckets of 40 KB, %d cut after gradients 1 and 5", n, n_whole, n_small, n_numbered);
+  g_assert_cmpint (n, ==, 11); /* ten gradients and the loss */
+  g_assert_cmpint (n_whole, ==, 2);
+  g_assert_cmpint (n_numbered, ==, 4); /* 0-1, 2-5, 6-9, and the loss */
+  g_assert_true (n_small > n_whole && n_small < n);
+  compare (clipped, &two_axes, 2, 2e-5);
+  g_autoptr (TnSharded) sharded = tn_shard_graph (graph, &small, &error);
+  g_assert_no_error (error);
+  TnGraph *local = tn_sharded_graph (sharded);
+  int first_reduce = G_MAXINT, last_backward = -1;
+  double bytes = 0;
+  for (int id = 0; id < tn_graph_n_nodes (local); id++)
+    {
+      const TnNode *node = tn_graph_node (local, id);
+      if (tn_node_is (node, "AllReduce") && node->inputs[0]->shape.n_dims > 0)
+        first_reduce = MIN (first_reduce, id);
+      if (tn_node_is (node, "Conv2DBackpropFilter"))
+        last_backward = id;
+    }
+  g_assert_cmpint (first_reduce, <, last_backward);
+  for (int i = 0; i < tn_sharded_n_traffic (sharded); i++)
+    {
+      const TnTraffic *t = tn_sharded_traffic (sharded, i);
+      g_assert_nonnull (t->node);
+      bytes += t->phase == TN_PHASE_BACKWARD ? (double) t->bytes_in : 0;
+    }
+  g_assert_cmpfloat (bytes, ==, 4.0 * (6 * 25 + 6 + 16 * 6 * 25 + 16 + 120 * 400 + 120 + 84 * 120 + 84 + 10 * 84 + 10));
+}
+
 /* What does not fit is refused by name. */
 static void
 test_refused (void)
@@ -233,6 +272,7 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/shard-graph/rank-lists-in-any-order-equal-one-rank", test_rank_list);
   g_test_add_func ("/parallel/shard-graph/rows-and-columns-with-halo-equal-one-rank", test_spatial);
   g_test_add_func ("/parallel/shard-graph/split-rows-stay-split", test_spatial_stays);
+  g_test_add_func ("/parallel/shard-graph/gradients-in-buckets-equal-one-rank", test_fusion);
   g_test_add_func ("/parallel/shard-graph/what-does-not-fit-is-refused-by-name", test_refused);
   return g_test_run ();
 }
