@@ -238,6 +238,8 @@ tn_parallel_context_can_run (const TnSettings *s, GError **error)
     return FALSE;
   if (tn_settings_get_int (s, "parallel.pipeline_stages") > 1)
     return refuse (error, _ ("Pipelines cannot run yet: set parallel.pipeline_stages to 1."));
+  if (tn_settings_get_int (s, "parallel.accumulation_steps") > 1)
+    return refuse (error, _ ("Gradients are not added over micro-batches yet: set parallel.accumulation_steps to 1."));
   if (tn_settings_enum_is (s, "parallel.mode", "auto_parallel") && !tn_settings_enum_is (s, "parallel.search_mode", "sharding_propagation"))
     return refuse (error, _ ("auto_parallel runs by propagation only: set parallel.search_mode to sharding_propagation."));
   return TRUE;
