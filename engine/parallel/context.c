@@ -218,6 +218,8 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
   if (self->strategies == NULL)
     return NULL;
   int64_t shard = tn_settings_get_int (s, "parallel.optimizer_shard_size");
+  int n_ends = 0;
+  self->bucket_ends = tn_settings_get_int_list (s, "parallel.all_reduce_fusion", &n_ends);
   self->options = (TnShardOptions){
     .mesh = self->mesh,
     .n_strategies = (int) self->strategies->len,
@@ -226,6 +228,9 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
     .optimizer_level = tn_settings_get_bool (s, "parallel.optimizer") ? (int) tn_settings_get_int (s, "parallel.optimizer_level") : 0,
     .optimizer_shard = shard == 1 ? -1 : shard,
     .optimizer_threshold = tn_settings_get_int (s, "parallel.optimizer_threshold") * 1024,
+    .bucket_bytes = tn_settings_is_set (s, "parallel.bucket_kb") ? tn_settings_get_int (s, "parallel.bucket_kb") * 1024 : 0,
+    .n_bucket_ends = n_ends,
+    .bucket_ends = self->bucket_ends,
     .local_batch_norm = tn_settings_enum_is (s, "parallel.batch_norm", "local")
                         || (tn_settings_enum_is (s, "parallel.batch_norm", "auto") && tn_settings_enum_is (s, "parallel.mode", "data_parallel")),
   };
@@ -239,6 +244,7 @@ tn_parallel_context_free (TnParallelContext *self)
     return;
   tn_mesh_unref (self->mesh);
   g_clear_pointer (&self->strategies, g_array_unref);
+  g_free (self->bucket_ends);
   g_free (self);
 }
 
@@ -249,6 +255,8 @@ tn_parallel_context_can_run (const TnSettings *s, GError **error)
     return FALSE;
   if (tn_settings_get_int (s, "parallel.pipeline_stages") > 1)
     return refuse (error, _ ("Pipelines cannot run yet: set parallel.pipeline_stages to 1."));
+  if (tn_settings_get_int (s, "parallel.accumulation_steps") > 1)
+    return refuse (error, _ ("Gradients are not added over micro-batches yet: set parallel.accumulation_steps to 1."));
   if (tn_settings_enum_is (s, "parallel.mode", "auto_parallel") && !tn_settings_enum_is (s, "parallel.search_mode", "sharding_propagation"))
     return refuse (error, _ ("auto_parallel runs by propagation only: set parallel.search_mode to sharding_propagation."));
   return TRUE;

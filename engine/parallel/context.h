@@ -8,6 +8,7 @@ typedef struct
 {
   TnMesh *mesh;
   GArray *strategies;     /* TnShardStrategy, owned */
+  int64_t *bucket_ends;
   TnShardOptions options; /* points into the above */
 } TnParallelContext;
 

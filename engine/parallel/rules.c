@@ -3,7 +3,9 @@
 
 #include <string.h>
 #include "ops/collective.h"
+#include "ops/conv.h"
 #include "ops/op.h"
+#include "ops/window.h"
 
 void
 tn_rule_clear (TnRule *rule)
@@ -113,13 +115,28 @@ bias_add_grad (const TnNode *node, TnRule *rule)
   return TRUE;
 }
 
-/* [N I ...] and [O I ...] and [N O ...] in the order of the row; groups keep channels whole. */
+/* A split axis of a convolution: ranks must be alike, so that every slice of the output needs as many rows before its slice of
+ * the input as the first one has padding, and as many after it. That is so where in = out x stride; the outermost ranks take
+ * zeros for the padding. (MindSpore allows rows that differ by rank too: conv2d_info.cc, the reference's 3.3.) */
+static void
+spatial (TnRule *rule, int at, const TnWindowAxis *axis, int8_t l, int8_t *x, int8_t *y)
+{
+  int64_t reach = axis->dilation * (axis->kernel - 1) + 1, after = reach - axis->stride - axis->before;
+  rule->halo[at].label = TN_RULE_WHOLE;
+  if (axis->in != axis->out * axis->stride || (reach <= axis->stride && axis->before != 0) || (reach > axis->stride && after < 0))
+    return;
+  rule->halo[at] = (TnRuleHalo){ l, axis->before, MAX (after, 0) };
+  rule->least[l] = MAX (axis->before, MAX (after, 0));
+  x[2 + at] = y[2 + at] = l;
+}
+
+/* [N I H W] and [O I ...] and [N O H W] in the order of the row; groups keep channels whole. */
 static gboolean
 conv (const TnNode *node, TnRule *rule)
 {
   gboolean by_input = tn_node_is (node, "Conv2DBackpropInput"), by_filter = tn_node_is (node, "Conv2DBackpropFilter");
   gboolean grouped = tn_node_int (node, "group") != 1;
-  int8_t n = label (rule), i = label (rule), o = label (rule);
+  int8_t n = label (rule), i = label (rule), h = label (rule), v = label (rule), o = label (rule);
   int8_t ci = grouped ? TN_RULE_WHOLE : i, co = grouped ? TN_RULE_WHOLE : o;
   int8_t *x = by_input ? rule->out[0] : by_filter ? rule->in[1] : rule->in[0];
   int8_t *w = by_filter ? rule->out[0] : rule->in[1];
@@ -128,6 +145,13 @@ conv (const TnNode *node, TnRule *rule)
   x[1] = w[1] = ci;
   w[0] = y[1] = co;
   rule->reduce[by_filter ? n : by_input ? o : i] = TN_PARTIAL_SUM;
+  TnConv2dGeometry g;
+  tn_conv2d_geometry (node, &g);
+  spatial (rule, 0, &(TnWindowAxis){ .in = g.h, .kernel = g.kh, .stride = g.stride_h, .dilation = g.dilation_h, .before = g.pad_top, .after = g.pad_bottom, .out = g.oh }, h, x, y);
+  spatial (rule, 1, &(TnWindowAxis){ .in = g.w, .kernel = g.kw, .stride = g.stride_w, .dilation = g.dilation_w, .before = g.pad_left, .after = g.pad_right, .out = g.ow }, v, x, y);
+  rule->kind = TN_RULE_CONV;
+  if (by_filter)
+    rule->reduce[h] = rule->reduce[v] = TN_PARTIAL_SUM;
   rule->shape_attr = by_input ? "input_size" : by_filter ? "filter_size" : NULL;
   rule->weight_label = by_input || by_filter || grouped ? -1 : o;
   return TRUE;
@@ -148,12 +172,45 @@ planes (const TnNode *node, TnRule *rule)
   return TRUE;
 }
 
+/* Pools whose windows lie behind each other without overlap or padding may be split along height and width too. */
+static void
+free_windows (const TnNode *node, TnRule *rule)
+{
+  const int64_t *kernel;
+  const TnShape *y = node->outputs[0].shape.n_dims == 4 ? &node->outputs[0].shape : NULL, *dy = tn_in_shape (node, 0);
+  gboolean backward = g_str_has_suffix (node->op->name, "Grad");
+  if (y == NULL || tn_node_ints (node, "kernel_size", &kernel) != 2)
+    return;
+  const TnShape *x = backward ? y : dy;
+  TnWindow window;
+  if (!tn_window_resolve (node, "strides", tn_node_bool (node, "ceil_mode"), 2, x->dims + 2, kernel, &window, NULL))
+    return;
+  for (int d = 0; d < 2; d++)
+    {
+      const TnWindowAxis *a = &window.axis[d];
+      int8_t l = label (rule);
+      if (a->before != 0 || a->after != 0 || a->in != a->out * a->stride || a->dilation * (a->kernel - 1) + 1 > a->stride)
+        continue;
+      for (int k = 0; k < node->n_inputs; k++)
+        rule->in[k][2 + d] = l;
+      rule->out[0][2 + d] = l;
+    }
+}
+
+static gboolean
+pool (const TnNode *node, TnRule *rule)
+{
+  planes (node, rule);
+  free_windows (node, rule);
+  return TRUE;
+}
+
 static gboolean
 pool_grad (const TnNode *node, TnRule *rule)
 {
   if (tn_node_attr (node, "input_size") != NULL)
     rule->shape_attr = "input_size";
-  return planes (node, rule);
+  return pool (node, rule);
 }
 
 static gboolean
@@ -449,8 +506,8 @@ static const struct
   { "Conv2D", conv },
   { "Conv2DBackpropInput", conv },
   { "Conv2DBackpropFilter", conv },
-  { "MaxPool", planes },
-  { "AvgPool", planes },
+  { "MaxPool", pool },
+  { "AvgPool", pool },
   { "MaxPoolGrad", pool_grad },
   { "AvgPoolGrad", pool_grad },
   { "BatchNorm", batch_norm },

@@ -21,8 +21,16 @@ typedef enum
   TN_RULE_BATCH_NORM_GRAD,
   TN_RULE_GLOBAL_NORM, /* squares added over the ranks */
   TN_RULE_LOOKUP,      /* Gather from a table that is split by rows */
-  TN_RULE_LOOKUP_GRAD
+  TN_RULE_LOOKUP_GRAD,
+  TN_RULE_CONV         /* windows over rows or columns that are split: edges come from the neighbours */
 } TnRuleKind;
+
+/* Conv2D over a split axis (rows, columns): what each rank needs of its neighbours. */
+typedef struct
+{
+  int8_t label;          /* TN_RULE_WHOLE: this one cannot be split */
+  int64_t before, after; /* rows of the rank before and after */
+} TnRuleHalo;
 
 typedef struct
 {
@@ -33,6 +41,8 @@ typedef struct
   int8_t (*in)[TN_MAX_DIMS]; /* [n_inputs] */
   int8_t out[TN_RULE_MAX_OUTPUTS][TN_MAX_DIMS];
   gboolean partial_through; /* linear in its only input: partial values pass */
+  TnRuleHalo halo[2];       /* TN_RULE_CONV: height and width */
+  int64_t least[TN_RULE_MAX_LABELS]; /* elements that a slice along the label must have */
   int weight_label;         /* label that an axis for weights splits first; -1 */
   const char *shape_attr;   /* attribute that holds the shape of output 0 */
   const char *size_attr;    /* attribute that holds the size of dimension 0 of output 0 */

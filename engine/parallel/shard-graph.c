@@ -282,8 +282,8 @@ decide (TnSharded *self, GError **error)
   return FALSE;
 }
 
-static void
-clear_traffic (gpointer data)
+void
+tn_shard_clear_traffic (gpointer data)
 {
   tn_mesh_unref (((TnTraffic *) data)->mesh);
 }
@@ -305,7 +305,7 @@ tn_shard_graph (TnGraph *graph, const TnShardOptions *options, GError **error)
   self->plans = g_new0 (TnNodePlan, self->n_nodes + 1);
   self->strategies = g_ptr_array_new_with_free_func (clear_layout);
   self->traffic = g_array_new (FALSE, TRUE, sizeof (TnTraffic));
-  g_array_set_clear_func (self->traffic, clear_traffic);
+  g_array_set_clear_func (self->traffic, tn_shard_clear_traffic);
   self->own = g_array_new (FALSE, TRUE, sizeof (TnShardStrategy));
   g_array_set_clear_func (self->own, tn_shard_clear_strategy);
   self->brought = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -313,7 +313,9 @@ tn_shard_graph (TnGraph *graph, const TnShardOptions *options, GError **error)
   if (!decide (self, error))
     return NULL;
   self->graph = write_graph (self, error);
-  return self->graph != NULL ? g_steal_pointer (&self) : NULL;
+  if (self->graph == NULL || ((options->bucket_bytes > 0 || options->n_bucket_ends > 0) && !tn_shard_fuse (self, error)))
+    return NULL;
+  return g_steal_pointer (&self);
 }
 
 void

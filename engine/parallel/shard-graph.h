@@ -45,6 +45,9 @@ typedef struct
   int64_t optimizer_threshold; /* bytes that a parameter must have */
   const struct _TnSharded *like; /* (nullable): parameters lie as in this one, over a mesh that @mesh is or refines */
   gboolean local_batch_norm;  /* statistics of each rank's rows alone, as MindSpore's data_parallel has them */
+  int64_t bucket_bytes;       /* gradients are all-reduced together in buckets of up to so many bytes; 0: one by one */
+  int n_bucket_ends;          /* or, where these are given, */
+  const int64_t *bucket_ends; /* numbers of the gradients, in the order in which they get ready, after which a bucket ends */
 } TnShardOptions;
 
 /* What an axis splits by default, from its name: dp, data, batch, fsdp - samples; tp, mp, model - weights; sp, seq, cp - the
@@ -81,7 +84,7 @@ typedef struct
   TnMoveKind kind;
   TnPhase phase;      /* of the node that asked for it: forward, backward or optimizer */
   const char *node;   /* its name in the local graph */
-  const char *value;  /* what is moved: name of the node of the whole graph that made it */
+  const char *value;  /* what is moved: name of the node of the whole graph that made it; of a bucket the first */
   TnMesh *mesh;       /* the mesh of @axes */
   uint32_t axes;      /* the group runs over these */
   int64_t group;      /* ranks in it */

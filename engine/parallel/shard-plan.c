@@ -143,7 +143,7 @@ divides (const Choice *c, int label, int64_t n)
   const TnRule *rule = &c->plan->rule;
   for (int k = 0; k < c->node->n_inputs; k++)
     for (int d = 0; d < tn_in_shape (c->node, k)->n_dims; d++)
-      if (rule->in[k][d] == label && tn_in_shape (c->node, k)->dims[d] % n != 0)
+      if (rule->in[k][d] == label && (tn_in_shape (c->node, k)->dims[d] % n != 0 || tn_in_shape (c->node, k)->dims[d] / n < rule->least[label]))
         return FALSE;
   for (int o = 0; o < MIN (c->node->n_outputs, TN_RULE_MAX_OUTPUTS); o++)
     for (int d = 0; d < c->node->outputs[o].shape.n_dims; d++)
@@ -152,11 +152,24 @@ divides (const Choice *c, int label, int64_t n)
   return TRUE;
 }
 
+/* Neighbours are found by the place in the group, which counts along the mesh. */
+static gboolean
+in_mesh_order (const Choice *c, int label, const TnDimMap *dim)
+{
+  const TnRule *rule = &c->plan->rule;
+  if (rule->kind != TN_RULE_CONV || (label != rule->halo[0].label && label != rule->halo[1].label))
+    return TRUE;
+  for (int k = 1; k < dim->n; k++)
+    if (dim->axes[k] < dim->axes[k - 1])
+      return FALSE;
+  return TRUE;
+}
+
 static gboolean
 assign (Choice *c, int label, const TnDimMap *dim)
 {
   uint32_t axes = tn_dim_axes (dim);
-  if (label < 0 || axes == 0 || c->plan->labels[label].n > 0 || (axes & c->taken) != 0 || !divides (c, label, dim_count (c->self->mesh, dim)))
+  if (label < 0 || axes == 0 || c->plan->labels[label].n > 0 || (axes & c->taken) != 0 || !divides (c, label, dim_count (c->self->mesh, dim)) || !in_mesh_order (c, label, dim))
     return FALSE;
   c->plan->labels[label].n = 0;
   for (int k = 0; k < dim->n; k++)

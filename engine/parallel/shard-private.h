@@ -4,8 +4,8 @@
 #include "parallel/rules.h"
 #include "parallel/shard-graph.h"
 
-/* What the parts of tn_shard_graph() share: shard-plan.c decides, shard-graph.c writes, shard-special.c writes the rows that
- * are more than the operator on slices. */
+/* What the parts of tn_shard_graph() share: shard-plan.c decides, shard-graph.c writes, shard-special.c and shard-window.c write
+ * the rows that are more than the operator on slices. */
 typedef struct
 {
   TnLayout **in;   /* per input: what the node wants; owned */
@@ -44,9 +44,14 @@ tn_sharded_index (const TnSharded *self, const TnValue *value)
 gboolean tn_shard_plan (TnSharded *self, TnMesh **finer, GError **error);
 /** Writes the rows of special kinds; FALSE where the node is to be written as it is. */
 gboolean tn_shard_write_special (TnSharded *self, TnRewrite *rewrite, const TnNode *node, const TnNodePlan *plan, TnValue **inputs);
+/** A convolution over rows or columns that are split (shard-window.c); FALSE where they are whole. */
+gboolean tn_shard_write_window (TnSharded *self, TnRewrite *rewrite, const TnNode *node, const TnNodePlan *plan, TnValue **inputs);
 /** A communication node over @axes of @mesh on @x. */
 TnValue *tn_shard_collective (TnSharded *self, TnGraph *graph, const TnNode *asked_by, const char *what, TnMesh *mesh, uint32_t axes,
                               TnMoveKind kind, TnValue *x, int dim, int concat_dim, TnPartial op);
+/** Joins all-reduces of gradients into buckets (fusion.c); the graph and the traffic are other ones then. */
+gboolean tn_shard_fuse (TnSharded *self, GError **error);
+void tn_shard_clear_traffic (gpointer traffic);
 uint32_t tn_dim_axes (const TnDimMap *dim);
 /** Index of the strategy that @node has, or -1; @offset: (out): number of inputs of those before it. */
 int tn_shard_find_strategy (const TnSharded *self, const TnNode *node, int *offset);

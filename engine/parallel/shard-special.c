@@ -222,6 +222,8 @@ tn_shard_write_special (TnSharded *self, TnRewrite *rewrite, const TnNode *node,
       if (axes != 0)
         write_lookup_grad (&w, axes, inputs);
       return axes != 0;
+    case TN_RULE_CONV:
+      return tn_shard_write_window (self, rewrite, node, plan, inputs);
     default:
       return FALSE;
     }

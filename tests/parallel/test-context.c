@@ -31,6 +31,11 @@ test_cannot_run (void)
   g_assert_false (tn_parallel_context_can_run (pipeline, &error));
   g_assert_nonnull (strstr (error->message, "parallel.pipeline_stages"));
   g_clear_error (&error);
+  g_autoptr (TnSettings) accumulation = with ("parallel.accumulation_steps", "4");
+  g_clear_error (&error);
+  g_assert_false (tn_parallel_context_can_run (accumulation, &error));
+  g_assert_nonnull (strstr (error->message, "parallel.accumulation_steps"));
+  g_clear_error (&error);
   tn_settings_set (search, "parallel.search_mode", "recursive_programming", NULL);
   g_assert_false (tn_parallel_context_can_run (search, &error));
   g_assert_nonnull (strstr (error->message, "parallel.search_mode"));
