@@ -477,7 +477,6 @@ flow (const char *id, const char *label)
   gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (box), 4);
   gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (box), 6);
   gtk_flow_box_set_row_spacing (GTK_FLOW_BOX (box), 6);
-  gtk_widget_set_halign (box, GTK_ALIGN_START);
   gtk_widget_set_hexpand (box, TRUE);
   return box;
 }
@@ -523,8 +522,7 @@ tn_shard_layout_init (TnShardLayout *self)
   gtk_box_append (GTK_BOX (mesh_line), self->add);
   gtk_box_append (GTK_BOX (buttons), self->apply);
   gtk_box_append (GTK_BOX (buttons), self->revert);
-  gtk_box_append (GTK_BOX (buttons), self->level_drop);
-  GtkWidget *form[] = { heading, mesh_line, self->dims, self->verdict, buttons };
+  GtkWidget *form[] = { heading, mesh_line, self->dims, self->level_drop, self->verdict, buttons };
   for (gsize i = 0; i < G_N_ELEMENTS (form); i++)
     gtk_box_append (GTK_BOX (self->form), form[i]);
   gtk_box_append (GTK_BOX (self->box), self->told);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "draw/traffic-matrix.h"
 #include "format.h"
@@ -95,6 +96,14 @@ cell_number (gpointer data, guint row, guint column)
   return column == 4 ? (double) m->group : column == 5 ? m->bytes : NAN;
 }
 
+/* Without "Default/network-Net/", which all names begin with. */
+static const char *
+short_name (const char *name)
+{
+  const char *at = g_str_has_prefix (name, "Default/network-") ? strchr (name + strlen ("Default/"), '/') : NULL;
+  return at != NULL ? at + 1 : name;
+}
+
 static char *
 cell_text (gpointer data, guint row, guint column)
 {
@@ -104,7 +113,7 @@ cell_text (gpointer data, guint row, guint column)
     case 0:
       return g_strdup (tn_move_kind_name (m->kind));
     case 1:
-      return g_strdup (m->value);
+      return g_strdup (short_name (m->value));
     case 2:
       return g_strdup (tn_phase_name (m->phase));
     case 3:

@@ -64,6 +64,8 @@ void
 tn_shard_view_set_selected (TnShardView *self, int item, gint64 rank)
 {
   TnShardViewPrivate *p = private_of (self);
+  if (item < 0)
+    item = p->item;
   if (p->item == item && p->rank == rank)
     return;
   p->item = item;

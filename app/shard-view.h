@@ -29,7 +29,7 @@ struct _TnShardViewClass
 void tn_shard_view_set_selection (TnShardView *self, TnSelection *selection);
 /** Both may be NULL. */
 void tn_shard_view_set_plan (TnShardView *self, TnShardPlan *plan, TnShardPlan *other);
-/** -1 for none. */
+/** @item -1: stays as it is; @rank -1: none. */
 void tn_shard_view_set_selected (TnShardView *self, int item, gint64 rank);
 void tn_shard_view_set_width (TnShardView *self, TnWidthClass width);
 gboolean tn_shard_view_can_paint (TnShardView *self);

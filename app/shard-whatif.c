@@ -531,7 +531,6 @@ build_controls (TnShardWhatif *self, GtkWidget *box)
   gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (axes), GTK_SELECTION_NONE);
   gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (axes), 6);
   gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (axes), 10);
-  gtk_widget_set_halign (axes, GTK_ALIGN_START);
   const char *titles[] = { _("DP"), _("TP"), _("SP") }, *labels[] = { _("Ranks that split the batch"), _("Ranks that split weights"), _("Ranks that split the sequence") };
   for (gsize i = 0; i < N_AXES; i++)
     {
