@@ -52,7 +52,7 @@ item_of (TnShardLayout *self)
 static void
 say (TnShardLayout *self, const char *text, gboolean wrong)
 {
-  gtk_label_set_text (GTK_LABEL (self->verdict), text);
+  tn_shard_say (self->verdict, text);
   if (wrong)
     gtk_widget_add_css_class (self->verdict, "error");
   else
@@ -368,7 +368,7 @@ fill (TnShardLayout *self)
   stop_checking (self);
   tell (self);
   set_legal (self, FALSE);
-  say (self, "", FALSE);
+  say (self, _("This is in force. A change is checked before it is applied."), FALSE);
   if (self->plan == NULL || !self->plan->planned || self->document == NULL)
     return;
   self->filling = TRUE;

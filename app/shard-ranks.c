@@ -171,7 +171,7 @@ show_sums (TnShardRanks *self)
     ? g_strdup_printf (_("All %" G_GINT64_FORMAT " ranks hold %s each, %s in all. The weights alone, each once, are %s."), n, full, all, model)
     : g_strdup_printf (_("Fullest: rank %" G_GINT64_FORMAT ", %s. Emptiest: rank %" G_GINT64_FORMAT ", %s. In all %s; the weights alone, each once, are %s."),
                        self->ranks[fullest].rank, full, self->ranks[emptiest].rank, empty, all, model);
-  gtk_label_set_text (GTK_LABEL (self->sums), text);
+  tn_shard_say (self->sums, text);
 }
 
 static void
@@ -272,6 +272,7 @@ tn_shard_ranks_init (TnShardRanks *self)
   self->table = tn_table_new (self->model, "shard_rank_table", _("Ranks table"));
   tn_table_add_tool (TN_TABLE (self->table), tool);
   self->sums = gtk_label_new (NULL);
+  gtk_widget_set_visible (self->sums, FALSE);
   gtk_widget_set_name (self->sums, "shard_rank_sum_label");
   gtk_label_set_wrap (GTK_LABEL (self->sums), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->sums), 0);

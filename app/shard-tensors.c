@@ -191,13 +191,13 @@ show_title (TnShardTensors *self)
   gint64 rank = tn_shard_view_rank (TN_SHARD_VIEW (self));
   if (item == NULL)
     {
-      gtk_label_set_text (GTK_LABEL (self->title), plan_of (self) != NULL ? _("Choose a parameter") : "");
-      gtk_label_set_text (GTK_LABEL (self->rank_label), "");
+      tn_shard_say (self->title, plan_of (self) != NULL ? _("Choose a parameter") : "");
+      tn_shard_say (self->rank_label, "");
       return;
     }
   g_autofree char *shape = tn_shape_to_string (&item->shape), *whole = tn_format_size ((double) tn_shape_count (&item->shape) * (double) item->element);
   g_autofree char *text = item->has_shape ? g_strdup_printf ("%s  %s  %s  %s", item->name, shape, item->dtype, whole) : g_strdup (item->name);
-  gtk_label_set_text (GTK_LABEL (self->title), text);
+  tn_shard_say (self->title, text);
   TnBox box;
   g_autofree char *slice = NULL, *size = item->bytes >= 0 ? tn_format_size ((double) item->bytes) : g_strdup ("—");
   if (item->problem != NULL)
@@ -209,7 +209,7 @@ show_title (TnShardTensors *self)
     }
   else
     slice = g_strdup_printf (_("A rank keeps %s. Press a tile to choose a rank."), size);
-  gtk_label_set_text (GTK_LABEL (self->rank_label), slice);
+  tn_shard_say (self->rank_label, slice);
 }
 
 static void
@@ -431,6 +431,7 @@ line_label (const char *id, const char *class)
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_widget_add_css_class (label, class);
+  gtk_widget_set_visible (label, FALSE);
   g_object_set (label, "margin-start", 12, "margin-end", 12, "margin-top", 6, NULL);
   return label;
 }

@@ -161,7 +161,7 @@ rebuild (TnShardTraffic *self)
                               : self->matrix->block > 1
                                 ? g_strdup_printf (_("Each rank receives %s a step, by rings. A cell is %s × %s ranks."), size, block, block)
                                 : g_strdup_printf (_("Each rank receives %s a step, by rings."), size);
-      gtk_label_set_text (GTK_LABEL (self->sum), text);
+      tn_shard_say (self->sum, text);
     }
   tn_picture_view_update (TN_PICTURE_VIEW (self->canvas), -1);
 }
@@ -255,6 +255,7 @@ tn_shard_traffic_init (TnShardTraffic *self)
   self->kind_drop = tn_shard_named (gtk_drop_down_new_from_strings (kinds), "shard_kind_drop", _("Kind of communication"));
   self->phase_drop = tn_shard_named (gtk_drop_down_new_from_strings (phases), "shard_phase_drop", _("Phase of the step"));
   self->sum = gtk_label_new (NULL);
+  gtk_widget_set_visible (self->sum, FALSE);
   gtk_label_set_wrap (GTK_LABEL (self->sum), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->sum), 0);
   g_object_set (self->sum, "margin-start", 12, "margin-end", 12, "margin-top", 6, NULL);

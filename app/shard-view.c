@@ -158,3 +158,10 @@ tn_shard_named (GtkWidget *widget, const char *id, const char *label)
   gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
   return widget;
 }
+
+void
+tn_shard_say (GtkWidget *label, const char *text)
+{
+  gtk_label_set_text (GTK_LABEL (label), text);
+  gtk_widget_set_visible (label, *text != '\0');
+}

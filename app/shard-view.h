@@ -47,6 +47,9 @@ void tn_shard_view_pick_rank (TnShardView *self, gint64 rank);
 /** Name and accessible label, which is the tooltip too. Returns @widget. */
 GtkWidget *tn_shard_named (GtkWidget *widget, const char *id, const char *label);
 
+/** A wrapping label shows @text; an empty one takes no room. */
+void tn_shard_say (GtkWidget *label, const char *text);
+
 GtkWidget *tn_shard_tensors_new (void);
 GtkWidget *tn_shard_ranks_new (void);
 GtkWidget *tn_shard_traffic_new (void);

@@ -119,7 +119,7 @@ mesh_text (TnShardWhatif *self)
 static void
 say (TnShardWhatif *self, const char *text, gboolean wrong)
 {
-  gtk_label_set_text (GTK_LABEL (self->verdict), text);
+  tn_shard_say (self->verdict, text);
   if (wrong)
     gtk_widget_add_css_class (self->verdict, "error");
   else
@@ -145,7 +145,7 @@ show_answer (TnShardWhatif *self)
       pieces *= plan->mesh->sizes[i];
   g_autofree char *rows = tn_format_count (plan->rows), *each = tn_format_count (plan->rows / MAX (pieces, 1));
   g_autofree char *details = g_strdup_printf (_("Each rank receives %s a step (planned). A step is %s samples, %s a rank."), sent, rows, each);
-  gtk_label_set_text (GTK_LABEL (self->details), details);
+  tn_shard_say (self->details, details);
   gtk_widget_set_sensitive (self->pin, TRUE);
   gtk_widget_set_sensitive (self->use, self->document != NULL && !tn_document_is_read_only (self->document));
   tn_picture_view_update (TN_PICTURE_VIEW (self->canvas), 0);
@@ -180,7 +180,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
       else
         {
           say (self, error->message, TRUE);
-          gtk_label_set_text (GTK_LABEL (self->details), "");
+          tn_shard_say (self->details, "");
           gtk_widget_set_sensitive (self->pin, FALSE);
           gtk_widget_set_sensitive (self->use, FALSE);
         }
@@ -504,6 +504,7 @@ text_label (const char *id)
 {
   GtkWidget *label = gtk_label_new (NULL);
   gtk_widget_set_name (label, id);
+  gtk_widget_set_visible (label, FALSE);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (label), 0);

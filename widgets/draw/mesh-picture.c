@@ -173,7 +173,7 @@ draw_cell (const TnMeshPicture *self, TnCanvas *canvas, const TnPalette *palette
   TnRect inner = { cell->x + pad, cell->y + pad, cell->width - 2 * pad, cell->height - 2 * pad };
   TnColor tint = stage_ranks > 0 ? tn_rank_color (palette, rank / stage_ranks) : palette->dim_text;
   tn_canvas_rect (canvas, &inner, grouped ? tn_color_alpha (palette->accent, 0.35f) : tn_color_alpha (tint, stage_ranks > 0 ? 0.22f : 0.14f));
-  if (grouped && inner.width > 6)
+  if (grouped && inner.width > 6 && self->n_cells <= 1024)
     tn_canvas_rect (canvas, &(TnRect){ inner.x, inner.y + inner.height - 3, inner.width, 3 }, palette->accent);
   if (self->n_cells > TN_MESH_PICTURE_MAX_NUMBERS || inner.width < 16 || inner.height < 13)
     return;
