@@ -18,7 +18,7 @@ struct _TnShardTensors
   GtkStringList *dims;
   TnTableModel *model;
   TnTensorPicture *picture;
-  gboolean filling;
+  gboolean filling, selecting;
 };
 
 G_DEFINE_FINAL_TYPE (TnShardTensors, tn_shard_tensors, TN_TYPE_SHARD_VIEW)
@@ -305,7 +305,7 @@ static void
 rows_cb (TnShardTensors *self)
 {
   g_autoptr (GArray) rows = tn_table_get_selected (TN_TABLE (self->table));
-  if (rows->len == 1)
+  if (rows->len == 1 && !self->selecting)
     tn_shard_view_pick_item (TN_SHARD_VIEW (self), (int) g_array_index (rows, guint, 0));
 }
 
@@ -322,7 +322,11 @@ tn_shard_tensors_selected (TnShardView *view)
     {
       g_autoptr (GArray) rows = tn_table_get_selected (TN_TABLE (self->table));
       if (rows->len != 1 || g_array_index (rows, guint, 0) != (guint) item)
-        tn_table_select_row (TN_TABLE (self->table), (guint) item);
+        {
+          self->selecting = TRUE; /* what was selected before is no choice */
+          tn_table_select_row (TN_TABLE (self->table), (guint) item);
+          self->selecting = FALSE;
+        }
     }
   tn_picture_view_update (TN_PICTURE_VIEW (self->canvas), self->picture != NULL ? tn_tensor_picture_tile_of (self->picture, tn_shard_view_rank (view)) : -1);
 }
