@@ -6,6 +6,7 @@
 #include "page-data.h"
 #include "page-graph.h"
 #include "page-model.h"
+#include "page-shard.h"
 #include "page-train.h"
 
 /* The destinations, in the order of the sidebar. A new page is one row here and its own file. */
@@ -22,6 +23,9 @@ const TnPageInfo tn_pages[] = {
   { "graph", N_("Graph"), "tn-graph-symbolic", TN_PAGE_INSIDE, tn_page_graph_get_type,
     N_("Here is what one training step computes: forward on the left, backward beside it, the optimizer below. A double click opens a layer, "
        "a number in a tag leads to its other end. Find an operator by any part of its name, type or shape.") },
+  { "shard", N_("Sharding"), "tn-shard-symbolic", TN_PAGE_INSIDE, tn_page_shard_get_type,
+    N_("Here stands which rank holds and sends which bytes, before anything runs. Press a tile to choose its rank, change how a parameter is cut beside "
+       "it, or ask under What-if what other numbers of devices would need. Strategy files of other programs open here too.") },
   { NULL },
 };
 

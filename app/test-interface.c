@@ -6,6 +6,7 @@
 #include "banner.h"
 #include "chip.h"
 #include "combo-row.h"
+#include "picture-view.h"
 #include "plot-view.h"
 #include "row.h"
 #include "segmented.h"
@@ -256,6 +257,8 @@ method_cb (GDBusConnection *connection, const char *sender, const char *path, co
       GtkWidget *canvas = find (self, text);
       if (TN_IS_PLOT_VIEW (canvas))
         tn_plot_view_costs (TN_PLOT_VIEW (canvas), &nodes, &labels, &ms);
+      else if (TN_IS_PICTURE_VIEW (canvas))
+        tn_picture_view_costs (TN_PICTURE_VIEW (canvas), &nodes, &labels, &ms);
       reply = g_variant_new ("(uud)", nodes, labels, ms);
     }
   else if (g_str_equal (method, "Activate"))
