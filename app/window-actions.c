@@ -40,6 +40,7 @@ typedef struct
 } Row;
 
 static void train_again (TnWindow *self);
+static void check (TnWindow *self);
 
 static void
 train (TnWindow *self)
@@ -61,9 +62,16 @@ train (TnWindow *self)
   tn_window_show_page (self, "train");
 }
 
+/* What would be refused is not begun: the list says what is wrong and how to mend it. */
 static void
 train_again (TnWindow *self)
 {
+  TnPage *page = tn_window_page (self, "train");
+  if (page != NULL && page == tn_window_visible_page (self) && tn_page_train_error (TN_PAGE_TRAIN (page)) != NULL)
+    {
+      check (self);
+      return;
+    }
   tn_run_control_train (self->control, NULL);
   tn_window_show_page (self, "train");
 }
