@@ -10,7 +10,6 @@
 #include "plan-view.h"
 #include "segmented.h"
 #include "settings-form.h"
-#include "watch-view.h"
 
 #define SETTINGS_WIDTH 330
 
@@ -263,7 +262,6 @@ tn_page_train_build (TnPage *page)
   g_signal_connect (self, "check", G_CALLBACK (check_cb), NULL);
   tn_settings_form_append (TN_SETTINGS_FORM (self->form), self->plan);
   self->live = tn_live_view_new (control, tn_page_selection (page));
-  tn_live_view_insert (TN_LIVE_VIEW (self->live), tn_watch_view_new (control));
   self->live_pane = self->live;
   gtk_widget_set_hexpand (self->live_pane, TRUE);
   self->separator = gtk_separator_new (GTK_ORIENTATION_VERTICAL);

@@ -11,6 +11,7 @@
 #define FIRST_MS 1500 /* a training that was asked for with the project comes first */
 #define EDIT_MS 400
 #define BAR_HEIGHT 14
+#define UNFOLD_US 400000
 
 static const struct
 {
@@ -30,6 +31,7 @@ struct _TnPlanView
   TnCheck *found; /* NULL: not looked at yet */
   GCancellable *cancellable;
   guint timer;
+  gint64 follow_until_us;
   GtkWidget *total, *bar, *legend, *measured, *list;
   GPtrArray *rows; /* of the list, borrowed */
 };
@@ -305,12 +307,27 @@ tn_plan_view_edited (TnPlanView *self)
   queue (self, EDIT_MS);
 }
 
+/* The list grows while it unfolds: its end is kept in sight until it has. */
+static gboolean
+follow_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  TnPlanView *self = TN_PLAN_VIEW (widget);
+  GtkWidget *scroller = gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW);
+  if (scroller == NULL || g_get_monotonic_time () > self->follow_until_us)
+    return G_SOURCE_REMOVE;
+  GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scroller));
+  gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment) - gtk_adjustment_get_page_size (adjustment));
+  return G_SOURCE_CONTINUE;
+}
+
 void
 tn_plan_view_open (TnPlanView *self)
 {
   g_return_if_fail (TN_IS_PLAN_VIEW (self));
   adw_expander_row_set_expanded (ADW_EXPANDER_ROW (self->list), TRUE);
   gtk_widget_grab_focus (self->list);
+  self->follow_until_us = g_get_monotonic_time () + UNFOLD_US;
+  gtk_widget_add_tick_callback (GTK_WIDGET (self), follow_cb, NULL, NULL);
 }
 
 const char *
