@@ -2,6 +2,7 @@
 #include "data-form.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "combo-row.h"
@@ -229,7 +230,7 @@ show_batches (TnDataForm *self)
   g_autofree char *note = NULL;
   if (drop && left > 0)
     note = g_strdup_printf (g_dngettext (NULL, "The last sample of each epoch is left out.",
-                                         "The last %" G_GINT64_FORMAT " samples of each epoch are left out.", (gulong) left), left);
+                                         "The last %" PRId64 " samples of each epoch are left out.", (gulong) left), left);
   tn_row_set_line (TN_ROW (self->drop_last), note != NULL ? note : _ ("An epoch’s last batch is left out if it is not full."));
 }
 
@@ -241,7 +242,7 @@ show_split (TnDataForm *self)
     return;
   tn_row_set_error (TN_ROW (self->rule), NULL);
   tn_row_set_error (row, self->scan->split_error);
-  g_autofree char *line = g_strdup_printf (_ ("%'" G_GINT64_FORMAT " train, %'" G_GINT64_FORMAT " are held out."),
+  g_autofree char *line = g_strdup_printf (_ ("%'" PRId64 " train, %'" PRId64 " are held out."),
                                            self->scan->counts[TN_SIDE_TRAIN], self->scan->counts[TN_SIDE_HELD_OUT]);
   tn_row_set_line (row, line);
 }

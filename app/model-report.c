@@ -2,6 +2,7 @@
 #include "model-report.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -191,7 +192,7 @@ find_fix (TnModelReport *self, const char *message, const TnGraph *graph, JsonOb
   self->fix_option = g_strdup (option);
   self->fix_value = has;
   g_free (self->error);
-  self->error = g_strdup_printf (_ ("%s expects %" G_GINT64_FORMAT " inputs, %s gives %" G_GINT64_FORMAT "."), cell->name, states,
+  self->error = g_strdup_printf (_ ("%s expects %" PRId64 " inputs, %s gives %" PRId64 "."), cell->name, states,
                                  giver_of (self, cell), has);
 }
 

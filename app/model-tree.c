@@ -2,6 +2,7 @@
 #include "model-tree.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -194,7 +195,7 @@ show_error (TnModelTree *self, GtkWidget *expander, const TnLayerItem *layer)
   gtk_widget_set_visible (fix, report->fix_option != NULL);
   if (report->fix_option == NULL)
     return;
-  g_autofree char *label = g_strdup_printf (_ ("Make %s %" G_GINT64_FORMAT), layer->name, report->fix_value);
+  g_autofree char *label = g_strdup_printf (_ ("Make %s %" PRId64), layer->name, report->fix_value);
   gtk_button_set_label (GTK_BUTTON (fix), label);
   gtk_accessible_update_property (GTK_ACCESSIBLE (fix), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
 }

@@ -2,6 +2,7 @@
 #include "page-data.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "banner.h"
@@ -38,9 +39,9 @@ what_was_found (const TnDataset *dataset)
   int n = shape->n_dims;
   g_autofree char *samples =
       tn_shape_is_picture (shape)
-          ? g_strdup_printf (_ ("%'" G_GINT64_FORMAT " pictures of %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT), dataset->n_samples, shape->dims[n - 2],
+          ? g_strdup_printf (_ ("%'" PRId64 " pictures of %" PRId64 " × %" PRId64), dataset->n_samples, shape->dims[n - 2],
                              shape->dims[n - 1])
-          : g_strdup_printf (_ ("%'" G_GINT64_FORMAT " samples of %zu numbers"), dataset->n_samples, dataset->sample_elements);
+          : g_strdup_printf (_ ("%'" PRId64 " samples of %zu numbers"), dataset->n_samples, dataset->sample_elements);
   return dataset->n_classes > 0 ? g_strdup_printf (_ ("Found %s in %d classes."), samples, dataset->n_classes) : g_strdup_printf (_ ("Found %s."), samples);
 }
 
@@ -54,11 +55,11 @@ show_banner (TnPageData *self)
       return;
     }
   g_autofree char *found = what_was_found (scan->dataset);
-  g_autofree char *text = g_strdup_printf (_ ("%s %'" G_GINT64_FORMAT " train, %'" G_GINT64_FORMAT " are held out."), found,
+  g_autofree char *text = g_strdup_printf (_ ("%s %'" PRId64 " train, %'" PRId64 " are held out."), found,
                                            scan->counts[TN_SIDE_TRAIN], scan->counts[TN_SIDE_HELD_OUT]);
   g_autofree char *more = scan->counts[TN_SIDE_EXCLUDED] == 0
                             ? NULL
-                            : g_strdup_printf (_ ("%s %'" G_GINT64_FORMAT " left out."), text, scan->counts[TN_SIDE_EXCLUDED]);
+                            : g_strdup_printf (_ ("%s %'" PRId64 " left out."), text, scan->counts[TN_SIDE_EXCLUDED]);
   tn_banner_show (TN_BANNER (self->banner), GTK_MESSAGE_INFO, more != NULL ? more : text);
 }
 
@@ -247,7 +248,7 @@ opened_cb (TnDataPreview *preview, gint64 id, TnPageData *self)
   g_autoptr (GBytes) bytes = g_bytes_new_take (pixels, (gsize) width * (gsize) height * 4);
   g_autoptr (GdkTexture) texture = gdk_memory_texture_new (width, height, GDK_MEMORY_DEFAULT, bytes, (gsize) width * 4);
   g_autofree char *label = tn_data_scan_label (self->scan, id);
-  g_autofree char *title = g_strdup_printf (_ ("%s, sample %" G_GINT64_FORMAT), label, id);
+  g_autofree char *title = g_strdup_printf (_ ("%s, sample %" PRId64), label, id);
   GtkWidget *window = adw_window_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *picture = gtk_picture_new_for_paintable (GDK_PAINTABLE (texture));
   gtk_widget_set_name (window, "data_sample_window");
   gtk_widget_set_size_request (picture, 320, 320);

@@ -2,6 +2,7 @@
 #include "page-graph.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "application.h"
@@ -103,7 +104,7 @@ node_times_cb (TnPageGraph *self, TnNodeTimesReport *report)
   for (guint k = 0; k < report->n; k++)
     if (report->ids[k] < (guint32) document->n_items && document->items[report->ids[k]].order == (int) report->ids[k])
       values[report->ids[k]] = report->mean_ns[k];
-  g_autofree char *when = g_strdup_printf (_ ("measured up to step %" G_GINT64_FORMAT), report->step);
+  g_autofree char *when = g_strdup_printf (_ ("measured up to step %" PRId64), report->step);
   tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), NULL);
   tn_graph_view_set_overlay (view_of (self), tn_graph_overlay_new_times (document, values, when));
   tn_graph_table_set_overlay (TN_GRAPH_TABLE (self->table), tn_graph_view_overlay (view_of (self)));

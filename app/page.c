@@ -155,6 +155,10 @@ tn_page_init (TnPage *self)
 {
   TnPagePrivate *priv = private_of (self);
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  /* Where the window is narrower than the tools, they move under the pointer and with the focus, and force nothing. */
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_EXTERNAL, GTK_POLICY_NEVER);
+  gtk_widget_set_focusable (scroller, FALSE);
   priv->toolbar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   gtk_widget_add_css_class (priv->toolbar, "toolbar");
   gtk_widget_add_css_class (priv->toolbar, "page-toolbar");
@@ -169,7 +173,9 @@ tn_page_init (TnPage *self)
   gtk_paned_set_resize_end_child (GTK_PANED (priv->paned), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (priv->paned), FALSE);
   gtk_widget_set_vexpand (priv->paned, TRUE);
-  gtk_box_append (GTK_BOX (box), priv->toolbar);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (priv->paned), GTK_ACCESSIBLE_PROPERTY_LABEL, _("Page and drawer"), -1);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), priv->toolbar);
+  gtk_box_append (GTK_BOX (box), scroller);
   gtk_box_append (GTK_BOX (box), priv->paned);
   adw_bin_set_child (ADW_BIN (self), box);
 }

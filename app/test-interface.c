@@ -9,6 +9,7 @@
 #include "plot-view.h"
 #include "row.h"
 #include "segmented.h"
+#include "test-faults.h"
 
 static const char xml[]
   = "<node><interface name='io.github.tenon_ml.Tenon.Test1'>"
@@ -16,6 +17,7 @@ static const char xml[]
     "direction='out'/><arg type='(iiii)' name='bounds' direction='out'/><arg type='b' name='visible' direction='out'/>"
     "<arg type='b' name='sensitive' direction='out'/><arg type='s' name='value' direction='out'/></method>"
     "<method name='ListIds'><arg type='as' direction='out'/></method>"
+    "<method name='Faults'><arg type='as' direction='out'/></method>"
     "<method name='State'><arg type='s' name='view' direction='in'/><arg type='s' direction='out'/></method>"
     "<method name='WaitIdle'><arg type='u' name='ms' direction='in'/><arg type='b' direction='out'/></method>"
     "<method name='Selection'><arg type='a{sv}' direction='out'/></method>"
@@ -233,6 +235,11 @@ method_cb (GDBusConnection *connection, const char *sender, const char *path, co
       Walk state = { .ids = &ids };
       walk_all (self, &state);
       reply = g_variant_new ("(as)", &ids);
+    }
+  else if (g_str_equal (method, "Faults"))
+    {
+      g_auto (GStrv) faults = tn_test_faults (GTK_WIDGET (self));
+      reply = g_variant_new ("(^as)", faults);
     }
   else if (g_str_equal (method, "State"))
     {

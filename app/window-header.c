@@ -141,6 +141,9 @@ tn_window_place_header (TnWindow *self)
         adw_header_bar_pack_end (ADW_HEADER_BAR (self->header), self->header_group);
       g_object_unref (self->header_group);
     }
+  /* What fits 360 px: Go To and the inspector are in the menu, the system closes and moves the window by its own keys. */
+  adw_header_bar_set_decoration_layout (ADW_HEADER_BAR (self->header), compact ? ":close" : NULL);
+  gtk_widget_set_visible (self->header_goto_button, !compact);
   gtk_widget_set_visible (self->action_bar, compact && project);
   gtk_widget_set_visible (self->header_group, project);
   gtk_widget_set_visible (self->header_sidebar_toggle, project);
@@ -250,7 +253,9 @@ tn_window_update_header (TnWindow *self)
   g_autofree char *line = tn_run_control_line_text (self->control);
   g_autofree char *name = g_strconcat (tn_document_is_dirty (self->document) ? "• " : "", tn_document_name (self->document), NULL);
   adw_window_title_set_title (title, name);
-  adw_window_title_set_subtitle (title, line);
+  TnRunWord now = tn_run_control_line (self->control)->word;
+  gboolean short_line = self->width == TN_WIDTH_COMPACT && now != TN_WORD_NONE;
+  adw_window_title_set_subtitle (title, short_line ? tn_run_word_label (now) : line);
   g_autofree char *window_title = g_strdup_printf ("%s – Tenon", tn_document_name (self->document));
   gtk_window_set_title (GTK_WINDOW (self), window_title);
   queue_status (self);

@@ -127,7 +127,7 @@ static void
 apply_width (TnWindow *self)
 {
   TnWidthClass width = tn_adaptive_bin_get_width_class (TN_ADAPTIVE_BIN (self->adaptive));
-  gboolean fold_sidebar = width == TN_WIDTH_COMPACT, fold_inspector = width <= TN_WIDTH_MEDIUM;
+  gboolean fold_sidebar = width == TN_WIDTH_COMPACT, fold_inspector = !tn_adaptive_bin_is_roomy (TN_ADAPTIVE_BIN (self->adaptive));
   AdwFlap *sidebar = ADW_FLAP (self->sidebar_flap), *inspector = ADW_FLAP (self->inspector_flap);
   if (!adw_flap_get_folded (sidebar) && self->document != NULL)
     self->wish_sidebar = adw_flap_get_reveal_flap (sidebar);

@@ -6,6 +6,7 @@ struct _TnAdaptiveBin
   GtkWidget parent_instance;
   GtkWidget *child;
   TnWidthClass width_class;
+  gboolean roomy;
   guint idle;
 };
 
@@ -52,9 +53,11 @@ tn_adaptive_bin_size_allocate (GtkWidget *widget, int width, int height, int bas
 {
   TnAdaptiveBin *self = TN_ADAPTIVE_BIN (widget);
   TnWidthClass width_class = tn_width_class_of (width);
-  if (width_class != self->width_class)
+  gboolean roomy = width >= TN_ADAPTIVE_ROOMY_WIDTH;
+  if (width_class != self->width_class || roomy != self->roomy)
     {
       self->width_class = width_class;
+      self->roomy = roomy;
       if (self->idle == 0)
         self->idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE, notify_idle, self, NULL);
     }
@@ -103,6 +106,7 @@ static void
 tn_adaptive_bin_init (TnAdaptiveBin *self)
 {
   self->width_class = TN_WIDTH_WIDE;
+  self->roomy = TRUE;
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
 }
 
@@ -127,4 +131,11 @@ tn_adaptive_bin_get_width_class (TnAdaptiveBin *self)
 {
   g_return_val_if_fail (TN_IS_ADAPTIVE_BIN (self), TN_WIDTH_WIDE);
   return self->width_class;
+}
+
+gboolean
+tn_adaptive_bin_is_roomy (TnAdaptiveBin *self)
+{
+  g_return_val_if_fail (TN_IS_ADAPTIVE_BIN (self), TRUE);
+  return self->roomy;
 }

@@ -16,6 +16,7 @@ typedef enum
 
 #define TN_ADAPTIVE_MIN_WIDTH 360
 #define TN_ADAPTIVE_MIN_HEIGHT 294
+#define TN_ADAPTIVE_ROOMY_WIDTH 1400
 
 #define TN_TYPE_ADAPTIVE_BIN (tn_adaptive_bin_get_type ())
 G_DECLARE_FINAL_TYPE (TnAdaptiveBin, tn_adaptive_bin, TN, ADAPTIVE_BIN, GtkWidget)
@@ -23,5 +24,7 @@ G_DECLARE_FINAL_TYPE (TnAdaptiveBin, tn_adaptive_bin, TN, ADAPTIVE_BIN, GtkWidge
 GtkWidget *tn_adaptive_bin_new (void);
 void tn_adaptive_bin_set_child (TnAdaptiveBin *self, GtkWidget *child);
 TnWidthClass tn_adaptive_bin_get_width_class (TnAdaptiveBin *self);
+/** Whether there is room for a page between two panes: %TN_ADAPTIVE_ROOMY_WIDTH and more. Notified as "width-class". */
+gboolean tn_adaptive_bin_is_roomy (TnAdaptiveBin *self);
 /** The class of a width in logical pixels. */
 TnWidthClass tn_width_class_of (int width);

@@ -5,6 +5,7 @@
 #include "train/run-client.h"
 #include "train/service.h"
 #include <glib-unix.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -231,7 +232,7 @@ message_cb (TnRun *run, int level, const char *text, Watch *self)
 static void
 restarted_cb (TnRun *run, gint64 step, Watch *self)
 {
-  g_autofree char *text = g_strdup_printf (_ ("The run was resumed at step %" G_GINT64_FORMAT "."), step);
+  g_autofree char *text = g_strdup_printf (_ ("The run was resumed at step %" PRId64 "."), step);
   tn_progress_view_message (self->view, FALSE, text);
 }
 
@@ -285,7 +286,7 @@ print_end (Watch *self, const char *path)
       return;
     }
   g_autofree char *loss = tn_cli_number (p->loss);
-  printf (_ ("%s after %" G_GINT64_FORMAT " steps"), state, p->step);
+  printf (_ ("%s after %" PRId64 " steps"), state, p->step);
   if (isfinite (p->loss))
     printf (_ (", loss %s"), loss);
   gboolean why = self->reason != NULL && *self->reason != '\0';

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/error.h"
 #include "train/check.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 /* check: what would go wrong in a run of a project, found without training. */
@@ -58,12 +59,12 @@ print_text (const TnCheck *check)
       putchar ('\n');
     }
   if (check->data != NULL)
-    printf (_ ("%s; %" G_GINT64_FORMAT " to train on, %" G_GINT64_FORMAT " held out, %" G_GINT64_FORMAT " steps an epoch.\n"), check->data, check->n_train,
+    printf (_ ("%s; %" PRId64 " to train on, %" PRId64 " held out, %" PRId64 " steps an epoch.\n"), check->data, check->n_train,
             check->n_held_out, check->steps_per_epoch);
   if (check->memory.forecast.total > 0)
     {
       g_autofree char *program = tn_cli_bytes ((double) check->memory.forecast.total), *data = tn_cli_bytes ((double) check->data_bytes);
-      printf (_ ("%" G_GINT64_FORMAT " parameters; %s of memory for them and a step, %s for the data.\n"), check->n_parameters, program, data);
+      printf (_ ("%" PRId64 " parameters; %s of memory for them and a step, %s for the data.\n"), check->n_parameters, program, data);
     }
   printf ("%s\n", tn_check_has_errors (check) ? _ ("A run would be refused.") : _ ("A run would begin."));
 }

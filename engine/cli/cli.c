@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "library/catalogue.h"
 #include "train/project.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,7 +264,7 @@ tn_cli_duration (double seconds)
   int64_t s = (int64_t) (seconds + 0.5);
   if (s < 3600)
     return g_strdup_printf (_ ("%d min %02d s"), (int) (s / 60), (int) (s % 60));
-  return g_strdup_printf (_ ("%" G_GINT64_FORMAT " h %02d min"), s / 3600, (int) (s / 60 % 60));
+  return g_strdup_printf (_ ("%" PRId64 " h %02d min"), s / 3600, (int) (s / 60 % 60));
 }
 
 void

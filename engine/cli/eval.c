@@ -3,6 +3,7 @@
 #include "cli/trained.h"
 #include "base/error.h"
 #include "train/input.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,10 +100,10 @@ print_result (const Options *options, const TnTrained *trained, const TnDataset 
       return;
     }
   tn_trained_tell_passed_over (trained, NULL);
-  printf (_ ("Checkpoint of step %" G_GINT64_FORMAT " on %" G_GINT64_FORMAT " %s of %s:\n"), tn_trained_step (trained), total->n,
+  printf (_ ("Checkpoint of step %" PRId64 " on %" PRId64 " %s of %s:\n"), tn_trained_step (trained), total->n,
           options->data == NULL ? _ ("held-out samples") : _ ("samples"), dataset->source);
   if (isfinite (accuracy))
-    printf (_ ("  accuracy %.2f %%  (%" G_GINT64_FORMAT " right)\n"), accuracy * 100, total->correct);
+    printf (_ ("  accuracy %.2f %%  (%" PRId64 " right)\n"), accuracy * 100, total->correct);
   g_autofree char *number = tn_cli_number (loss);
   printf (_ ("  loss     %s\n"), number);
 }

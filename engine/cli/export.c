@@ -3,6 +3,7 @@
 #include "cli/trained.h"
 #include "base/error.h"
 #include "formats/safetensors.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 /* export: weights and running statistics, without the optimizer's state. */
@@ -33,7 +34,7 @@ export_weights (const char *run, const char *which, const char *path, GError **e
     return FALSE;
   tn_trained_tell_passed_over (trained, NULL);
   g_autofree char *size = tn_cli_bytes ((double) bytes);
-  printf (_ ("Wrote %u tensors (%s) of step %" G_GINT64_FORMAT " to %s.\n"), names->len, size, tn_trained_step (trained), path);
+  printf (_ ("Wrote %u tensors (%s) of step %" PRId64 " to %s.\n"), names->len, size, tn_trained_step (trained), path);
   return TRUE;
 }
 

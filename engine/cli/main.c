@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "base/error.h"
+#include "base/language.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ help (int argc, char **argv)
 int
 main (int argc, char **argv)
 {
-  setlocale (LC_ALL, "");
+  tn_language_begin ();
   signal (SIGPIPE, SIG_IGN); /* close_output() and output.c see to readers that go away */
   signal (SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name, as a full disk is */
   if (!check_descriptors ())

@@ -6,6 +6,7 @@
 #include "parallel/strategy-export.h"
 #include "train/program-graph.h"
 #include "train/project.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 /* plan: what each rank would hold and send, without any of them. */
@@ -60,7 +61,7 @@ make_plan (const char *path, const Options *options, Plan *plan, GError **error)
   plan->sharded = plan->source != NULL ? tn_shard_graph (plan->source, &context->options, error) : NULL;
   if (plan->sharded == NULL)
     {
-      g_prefix_error (error, _ ("With train.batch = %" G_GINT64_FORMAT ": "), tn_settings_get_int (settings, "train.batch"));
+      g_prefix_error (error, _ ("With train.batch = %" PRId64 ": "), tn_settings_get_int (settings, "train.batch"));
       return FALSE;
     }
   tn_shard_forecast (plan->sharded, &plan->forecast);
@@ -150,7 +151,7 @@ print_text (const Plan *plan)
   TnMesh *mesh = tn_sharded_mesh (plan->sharded);
   g_autofree char *axes = tn_mesh_to_string (mesh);
   const TnShardForecast *f = &plan->forecast;
-  printf (_ ("%" G_GINT64_FORMAT " ranks, mesh %s\n\n"), mesh->n_ranks, axes);
+  printf (_ ("%" PRId64 " ranks, mesh %s\n\n"), mesh->n_ranks, axes);
   printf (_ ("%-36s %-18s %-18s %-22s %10s %8s\n"), _ ("parameter"), _ ("shape"), _ ("a rank's slice"), _ ("split by"), _ ("bytes"), _ ("copies"));
   for (guint i = 0; i < plan->entries->len; i++)
     {
@@ -170,7 +171,7 @@ print_text (const Plan *plan)
     {
       const TnTrafficSum *sum = &g_array_index (plan->traffic, TnTrafficSum, i);
       g_autofree char *bytes = tn_cli_bytes (sum->bytes);
-      printf (_ ("  %-14s %-10s over %-8s groups of %-6" G_GINT64_FORMAT " %5d times %12s\n"), tn_move_kind_name (sum->kind), tn_phase_name (sum->phase), sum->axes,
+      printf (_ ("  %-14s %-10s over %-8s groups of %-6" PRId64 " %5d times %12s\n"), tn_move_kind_name (sum->kind), tn_phase_name (sum->phase), sum->axes,
               sum->group, sum->count, bytes);
     }
 }

@@ -5,6 +5,7 @@
 #include "formats/idx.h"
 #include "formats/npy.h"
 #include "train/input.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,7 @@ open_samples (const char *path, TnModel *model, GError **error)
     return NULL;
   g_autofree char *shape = tn_shape_to_string (&dataset->sample_shape);
   g_free (dataset->description); /* nobody else has it yet; it would tell of those classes */
-  dataset->description = g_strdup_printf (_ ("%" G_GINT64_FORMAT " samples %s"), dataset->n_samples, shape);
+  dataset->description = g_strdup_printf (_ ("%" PRId64 " samples %s"), dataset->n_samples, shape);
   return dataset;
 }
 
@@ -143,9 +144,9 @@ print_classes (const Options *options, const TnTrained *trained, int64_t sample,
   qsort (guesses, (size_t) n, sizeof *guesses, compare_guesses);
   if (!options->json)
     {
-      printf (_ ("sample %" G_GINT64_FORMAT ":"), sample);
+      printf (_ ("sample %" PRId64 ":"), sample);
       for (int64_t i = 0; i < MIN (n, N_TOP); i++)
-        printf (_ ("%s class %" G_GINT64_FORMAT " (%.1f %%)"), i > 0 ? "," : "", guesses[i].index, guesses[i].probability * 100);
+        printf (_ ("%s class %" PRId64 " (%.1f %%)"), i > 0 ? "," : "", guesses[i].index, guesses[i].probability * 100);
       putchar ('\n');
       return;
     }
@@ -179,7 +180,7 @@ choose (const Options *options, int64_t n_samples, int64_t *n, GError **error)
       gint64 id;
       if (!g_ascii_string_to_signed (*text, 10, 0, n_samples - 1, &id, NULL))
         {
-          g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("--index %s: there are samples 0 to %" G_GINT64_FORMAT "."), *text, n_samples - 1);
+          g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("--index %s: there are samples 0 to %" PRId64 "."), *text, n_samples - 1);
           return NULL;
         }
       int64_t value = id;
@@ -189,7 +190,7 @@ choose (const Options *options, int64_t n_samples, int64_t *n, GError **error)
   for (int64_t id = 0; options->indices == NULL && id < all; id++)
     g_array_append_val (ids, id);
   if (options->indices == NULL && all < n_samples)
-    g_printerr (_ ("The first %d of %" G_GINT64_FORMAT " samples; --index names others, --json takes all.\n"), MOST_TOLD, n_samples);
+    g_printerr (_ ("The first %d of %" PRId64 " samples; --index names others, --json takes all.\n"), MOST_TOLD, n_samples);
   *n = ids->len;
   return (int64_t *) (gpointer) g_array_free (g_steal_pointer (&ids), FALSE);
 }

@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 #include "cli/cli.h"
 #include "base/error.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,8 +92,8 @@ static GPtrArray *
 bar_parts (const TnTrainerProgress *p, gboolean steady)
 {
   GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (parts, p->total_steps > 0 ? g_strdup_printf (_ ("step %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT), p->step, p->total_steps)
-                                             : g_strdup_printf (_ ("step %" G_GINT64_FORMAT), p->step));
+  g_ptr_array_add (parts, p->total_steps > 0 ? g_strdup_printf (_ ("step %" PRId64 "/%" PRId64), p->step, p->total_steps)
+                                             : g_strdup_printf (_ ("step %" PRId64), p->step));
   if (isfinite (p->loss))
     {
       g_autofree char *loss = tn_cli_number (p->loss);
@@ -104,7 +105,7 @@ bar_parts (const TnTrainerProgress *p, gboolean steady)
       g_ptr_array_add (parts, g_strdup_printf (_ ("%s left"), left));
     }
   if (p->epochs > 0)
-    g_ptr_array_add (parts, g_strdup_printf (_ ("epoch %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT), MIN (p->epoch + 1, p->epochs), p->epochs));
+    g_ptr_array_add (parts, g_strdup_printf (_ ("epoch %" PRId64 "/%" PRId64), MIN (p->epoch + 1, p->epochs), p->epochs));
   if (isfinite (p->accuracy))
     g_ptr_array_add (parts, g_strdup_printf (_ ("accuracy %.1f %%"), p->accuracy * 100));
   if (isfinite (p->samples_per_second))
@@ -233,8 +234,8 @@ show_validation (TnProgressView *self, gint64 step, double loss, double accuracy
       return;
     }
   g_autofree char *number = tn_cli_number (loss);
-  g_autofree char *text = isfinite (accuracy) ? g_strdup_printf (_ ("After step %" G_GINT64_FORMAT ": accuracy %.2f %%, loss %s on the held-out samples"), step, accuracy * 100, number)
-                                              : g_strdup_printf (_ ("After step %" G_GINT64_FORMAT ": loss %s on the held-out samples"), step, number);
+  g_autofree char *text = isfinite (accuracy) ? g_strdup_printf (_ ("After step %" PRId64 ": accuracy %.2f %%, loss %s on the held-out samples"), step, accuracy * 100, number)
+                                              : g_strdup_printf (_ ("After step %" PRId64 ": loss %s on the held-out samples"), step, number);
   tn_progress_view_message (self, FALSE, text);
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "train/run-removal.h"
 #include "train/service.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -41,7 +42,7 @@ tell_forecast (Session *self, const TnTrainerProgress *progress)
   g_autofree char *bytes = tn_cli_bytes ((double) progress->memory_forecast);
   g_autofree char *data = tn_cli_bytes ((double) progress->memory_data);
   g_autofree char *threads = g_strdup_printf (tn_ngettext ("%d thread", "%d threads", (gulong) progress->n_threads), progress->n_threads);
-  g_autofree char *text = g_strdup_printf (_ ("%'" G_GUINT64_FORMAT " parameters; %s of memory forecast for them and a step, %s for the data; %s"),
+  g_autofree char *text = g_strdup_printf (_ ("%'" PRIu64 " parameters; %s of memory forecast for them and a step, %s for the data; %s"),
                                            progress->n_parameters, bytes, data, threads);
   tn_progress_view_message (self->view, FALSE, text);
 }
@@ -190,9 +191,9 @@ print_end (Session *self, const TnTrainerProgress *p, TnRunFolder *folder, gbool
     printf (_ ("%s before the first step.\n"), tn_run_state_name (p->state));
   else
     {
-      printf (_ ("%s: %" G_GINT64_FORMAT " steps"), tn_run_state_name (p->state), p->step);
+      printf (_ ("%s: %" PRId64 " steps"), tn_run_state_name (p->state), p->step);
       if (p->start_step > 0)
-        printf (_ (" (%" G_GINT64_FORMAT " of them now, in %s)"), p->step - p->start_step, seconds);
+        printf (_ (" (%" PRId64 " of them now, in %s)"), p->step - p->start_step, seconds);
       else
         printf (_ (" in %s"), seconds);
       if (isfinite (p->loss))

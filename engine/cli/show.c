@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "train/checkpoint.h"
 #include "train/run-folder.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -83,7 +84,7 @@ print_run (TnRunFolder *folder)
   for (int i = 0; i < tn_run_folder_n_changes (folder); i++)
     {
       const TnRunChange *change = tn_run_folder_change (folder, i);
-      printf (_ ("  from step %" G_GINT64_FORMAT ": %s = %s\n"), change->step, change->name, change->value);
+      printf (_ ("  from step %" PRId64 ": %s = %s\n"), change->step, change->name, change->value);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "base/error.h"
+#include "formats/dcp.h"
 #include "formats/strategy-file.h"
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +88,70 @@ show (const char *path, const TnStrategyFile *file, gboolean json)
     print_node (file->nodes->pdata[i], json);
 }
 
+/* A folder of torch.distributed.checkpoint. */
+static void
+show_dcp (const char *path, const TnDcp *dcp, gboolean json)
+{
+  if (!json)
+    printf (_ ("%s: %u tensors, %u other values (PyTorch distributed checkpoint)\n"), path, dcp->tensors->len, dcp->others->len);
+  for (guint i = 0; i < dcp->tensors->len; i++)
+    {
+      const TnDcpTensor *tensor = dcp->tensors->pdata[i];
+      g_autofree char *shape = tn_shape_to_string (&tensor->shape), *cut = tn_dcp_tensor_cut (tensor);
+      if (!json)
+        {
+          printf ("  %-40s %-10s %-16s %s\n", tensor->name, tensor->dtype_name, shape, cut);
+          continue;
+        }
+      JsonObject *object = json_object_new ();
+      JsonArray *pieces = json_array_new ();
+      for (guint k = 0; k < tensor->pieces->len; k++)
+        {
+          const TnDcpPiece *piece = &g_array_index (tensor->pieces, TnDcpPiece, k);
+          JsonObject *entry = json_object_new ();
+          JsonArray *box = json_array_new ();
+          for (int d = 0; d < tensor->shape.n_dims; d++)
+            {
+              JsonArray *range = json_array_new ();
+              json_array_add_int_element (range, piece->lo[d]);
+              json_array_add_int_element (range, piece->lo[d] + piece->sizes[d]);
+              json_array_add_array_element (box, range);
+            }
+          json_object_set_array_member (entry, "box", box);
+          if (piece->file != NULL)
+            json_object_set_string_member (entry, "file", piece->file);
+          json_object_set_int_member (entry, "written_by", piece->rank);
+          json_array_add_object_element (pieces, entry);
+        }
+      json_object_set_string_member (object, "event", "tensor");
+      json_object_set_string_member (object, "name", tensor->name);
+      json_object_set_string_member (object, "dtype", tensor->dtype_name);
+      json_object_set_string_member (object, "shape", shape);
+      json_object_set_array_member (object, "pieces", pieces);
+      tn_cli_print_json (object);
+    }
+}
+
+static gboolean
+is_dcp (const char *path)
+{
+  g_autofree char *base = g_path_get_basename (path), *inside = g_build_filename (path, ".metadata", NULL);
+  return strcmp (base, ".metadata") == 0 || g_file_test (inside, G_FILE_TEST_EXISTS);
+}
+
+static gboolean
+show_dcps (char **paths, gboolean json, GError **error)
+{
+  for (int i = 0; paths[i] != NULL; i++)
+    {
+      g_autoptr (TnDcp) dcp = tn_dcp_load (paths[i], error);
+      if (dcp == NULL)
+        return FALSE;
+      show_dcp (paths[i], dcp, json);
+    }
+  return TRUE;
+}
+
 static void
 print_differences (const TnStrategyFile *a, const TnStrategyFile *b, gboolean json)
 {
@@ -117,6 +182,8 @@ print_differences (const TnStrategyFile *a, const TnStrategyFile *b, gboolean js
 static gboolean
 run (const char *verb, char **paths, const Options *options, GError **error)
 {
+  if (strcmp (verb, "show") == 0 && paths[0] != NULL && is_dcp (paths[0]))
+    return show_dcps (paths, options->json, error);
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) tn_strategy_file_free);
   for (int i = 0; paths[i] != NULL; i++)
     {

@@ -2,6 +2,7 @@
 #include "cli/trained.h"
 #include "cli/cli.h"
 #include "base/error.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ open_step (const char *folder, gint64 step, GError **error)
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
     return tn_checkpoint_open (path, error);
   g_autofree char *steps = list_steps (folder);
-  g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no checkpoint of step %" G_GINT64_FORMAT " in “%s”; there are those of steps: %s."), step,
+  g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no checkpoint of step %" PRId64 " in “%s”; there are those of steps: %s."), step,
                folder, steps);
   return NULL;
 }
@@ -117,7 +118,7 @@ void
 tn_trained_tell_passed_over (const TnTrained *self, JsonObject *object)
 {
   if (self->passed_over != NULL)
-    fprintf (stderr, _ ("tenon-cli: A newer checkpoint cannot be read, this is the one of step %" G_GINT64_FORMAT ":\n%s\n"), tn_trained_step (self),
+    fprintf (stderr, _ ("tenon-cli: A newer checkpoint cannot be read, this is the one of step %" PRId64 ":\n%s\n"), tn_trained_step (self),
              self->passed_over);
   if (object != NULL && self->passed_over != NULL)
     json_object_set_string_member (object, "passed_over", self->passed_over);

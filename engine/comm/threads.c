@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/threads.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -318,8 +319,8 @@ begin (Member *self, const void *in, void *out, size_t bytes, int what, int deta
       if (slot->what == what && slot->bytes == bytes && slot->detail == detail)
         continue;
       /* Everybody sees it; whoever is first tells. */
-      g_autofree char *reason = g_strdup_printf (_("ranks %d and %d do not call the same collective with the same size (%" G_GSIZE_FORMAT
-                                                   " and %" G_GSIZE_FORMAT " bytes)"),
+      g_autofree char *reason = g_strdup_printf (_("ranks %d and %d do not call the same collective with the same size (%zu"
+                                                   " and %zu bytes)"),
                                                  group->world_ranks[0], group->world_ranks[k != 0 ? k : self->base.rank],
                                                  group->slots[0].bytes, slot->bytes);
       tn_comm_fail (&self->base, reason);
@@ -455,7 +456,7 @@ fetch (Member *self, int from, void *in, size_t bytes, GError **error)
     }
   gboolean fits = letter->bytes == bytes;
   g_autofree char *reason = fits ? NULL
-                                 : g_strdup_printf (_("rank %d sent %" G_GSIZE_FORMAT " bytes, rank %d asked for %" G_GSIZE_FORMAT),
+                                 : g_strdup_printf (_("rank %d sent %zu bytes, rank %d asked for %zu"),
                                                     group->world_ranks[from], letter->bytes, group->world_ranks[self->base.rank], bytes);
   if (fits && bytes > 0)
     memcpy (in, data, bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/dataset.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,14 +50,14 @@ open_drawn (const char *source, const TnDatasetOptions *options, GError **error)
     }
   if (n > DRAWN_MAX)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("%" G_GINT64_FORMAT " drawn digits are too many: at most %d."), n, DRAWN_MAX);
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("%" PRId64 " drawn digits are too many: at most %d."), n, DRAWN_MAX);
       return NULL;
     }
   /* The test part is another set of the same kind. */
   uint64_t seed = options->part == TN_DATASET_TEST ? options->seed ^ 0x7465737470617274ull : options->seed;
   TnDataset *self = tn_dataset_new_drawn_digits (n, seed);
   if (!self)
-    g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for %" G_GINT64_FORMAT " drawn digits."), n);
+    g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for %" PRId64 " drawn digits."), n);
   return self;
 }
 
@@ -87,7 +88,7 @@ open_idx (const char *path, const TnDatasetOptions *options, GError **error)
   if (shape.dims[0] != label_shape.dims[0])
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” holds %" G_GINT64_FORMAT " pictures, “%s” %" G_GINT64_FORMAT " labels. Do the two files belong together?"), images_path,
+                   _ ("“%s” holds %" PRId64 " pictures, “%s” %" PRId64 " labels. Do the two files belong together?"), images_path,
                    shape.dims[0], labels_path, label_shape.dims[0]);
       return NULL;
     }

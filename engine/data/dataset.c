@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/dataset.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -138,8 +139,8 @@ describe (TnDataset *self, const char *name)
   self->source = g_strdup (name);
   self->description
       = self->n_classes > 0
-            ? g_strdup_printf (_ ("%" G_GINT64_FORMAT " samples %s in %d classes, from “%s”"), self->n_samples, shape, self->n_classes, name)
-            : g_strdup_printf (_ ("%" G_GINT64_FORMAT " samples %s with %d targets, from “%s”"), self->n_samples, shape, self->target_width,
+            ? g_strdup_printf (_ ("%" PRId64 " samples %s in %d classes, from “%s”"), self->n_samples, shape, self->n_classes, name)
+            : g_strdup_printf (_ ("%" PRId64 " samples %s with %d targets, from “%s”"), self->n_samples, shape, self->target_width,
                                name);
 }
 
@@ -238,7 +239,7 @@ take_classes (TnDataset *self, TnTensor *labels, const char *name, GError **erro
       if (label < 0 || label >= MAX_CLASSES)
         {
           g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                       _ ("“%s”: sample %" G_GINT64_FORMAT " has the label %" G_GINT64_FORMAT ". Classes are numbered from 0; targets must be "
+                       _ ("“%s”: sample %" PRId64 " has the label %" PRId64 ". Classes are numbered from 0; targets must be "
                           "floating-point numbers."),
                        name, i, label);
           return FALSE;
@@ -275,7 +276,7 @@ tn_dataset_new_from_tensors (TnTensor *samples, TnTensor *labels, const char *co
   if (N != n_labels)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” has %" G_GINT64_FORMAT " samples but %" G_GINT64_FORMAT " labels. Do the two files belong together?"), name, N, n_labels);
+                   _ ("“%s” has %" PRId64 " samples but %" PRId64 " labels. Do the two files belong together?"), name, N, n_labels);
       return NULL;
     }
   if (N == 0 || tn_tensor_count (samples) == 0 || tn_tensor_count (labels) == 0)

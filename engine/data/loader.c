@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/loader.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -202,7 +203,7 @@ check_options (TnDataset *dataset, int64_t n_ids, const TnLoaderOptions *o, GErr
     if (!isfinite (o->mean[c]) || !isfinite (o->std[c]) || o->std[c] <= 0)
       problem = _ ("std must be over 0");
   if (problem)
-    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("Cannot make batches of %d from %" G_GINT64_FORMAT " samples of “%s”: %s."),
+    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("Cannot make batches of %d from %" PRId64 " samples of “%s”: %s."),
                  o->batch_size, n_ids, dataset->source, problem);
   return problem == NULL;
 }
@@ -221,7 +222,7 @@ make_ring (TnLoader *self, GError **error)
       void *x = NULL;
       if (posix_memalign (&x, 64, MAX (B * self->out_elements * sizeof (float), 64)) != 0)
         {
-          g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for batches of %" G_GSIZE_FORMAT " bytes. Make the batch smaller."),
+          g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for batches of %zu bytes. Make the batch smaller."),
                        B * self->out_elements * sizeof (float));
           return FALSE;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/split.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -98,8 +99,8 @@ tn_split_new (const char *text, int64_t n, GError **error)
   if (self->n_train == 0 || (self->n_held_out == 0 && rule.kind != NONE))
     {
       g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
-                   self->n_train == 0 ? _ ("The rule “%s” leaves none of %" G_GINT64_FORMAT " samples for training. Hold fewer out.")
-                                      : _ ("The rule “%s” holds none of %" G_GINT64_FORMAT " samples out. Hold more out, or say “none”."),
+                   self->n_train == 0 ? _ ("The rule “%s” leaves none of %" PRId64 " samples for training. Hold fewer out.")
+                                      : _ ("The rule “%s” holds none of %" PRId64 " samples out. Hold more out, or say “none”."),
                    text, n);
       return NULL;
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -88,7 +89,7 @@ tn_file_pread (int fd, void *data, size_t n, uint64_t offset, const char *path, 
       if (got == 0)
         {
           g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                       _ ("“%s” ends at byte %" G_GUINT64_FORMAT ", %" G_GSIZE_FORMAT
+                       _ ("“%s” ends at byte %" PRIu64 ", %zu"
                           " bytes too early. It was cut short: copy or download it again."),
                        path, offset, n);
           return FALSE;
@@ -110,7 +111,7 @@ tn_file_read (const char *path, uint64_t max_bytes, GError **error)
   if (size > max_bytes)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” has %" G_GUINT64_FORMAT " bytes; at most %" G_GUINT64_FORMAT " are read here."), path, size,
+                   _ ("“%s” has %" PRIu64 " bytes; at most %" PRIu64 " are read here."), path, size,
                    max_bytes);
       close (fd);
       return NULL;
@@ -123,7 +124,7 @@ tn_file_read (const char *path, uint64_t max_bytes, GError **error)
   void *data = allocate ((size_t) size);
   if (!data)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the %" G_GUINT64_FORMAT " bytes of “%s”."), size,
+      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the %" PRIu64 " bytes of “%s”."), size,
                    path);
       close (fd);
       return NULL;
@@ -206,12 +207,12 @@ set_gzip_error (GError **error, const char *path, const z_stream *z, int status,
 {
   if (status == Z_BUF_ERROR || status == Z_OK)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _ ("“%s”: the compressed data ends early, after %" G_GUINT64_FORMAT
+                 _ ("“%s”: the compressed data ends early, after %" PRIu64
                     " unpacked bytes. The file was cut short: copy or download it again."),
                  path, at);
   else
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _ ("“%s”: damaged gzip data after %" G_GUINT64_FORMAT " unpacked bytes (%s). Copy or download it again."), path, at,
+                 _ ("“%s”: damaged gzip data after %" PRIu64 " unpacked bytes (%s). Copy or download it again."), path, at,
                  z->msg ? z->msg : _ ("unknown reason"));
 }
 
@@ -224,7 +225,7 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
   if (known && expected > MIN (bound, max_bytes))
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” says that it holds %" G_GUINT64_FORMAT " bytes; its %" G_GSIZE_FORMAT
+                   _ ("“%s” says that it holds %" PRIu64 " bytes; its %zu"
                       " compressed bytes cannot. The file is damaged or cut short."),
                    path, expected, n);
       return NULL;
@@ -272,7 +273,7 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
 
   if (used > (known ? expected : max_bytes))
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s” unpacks to more than the %" G_GUINT64_FORMAT " bytes that it should hold."),
+      g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s” unpacks to more than the %" PRIu64 " bytes that it should hold."),
                    path, known ? expected : max_bytes);
       free (out);
       return NULL;
@@ -290,7 +291,7 @@ tn_gunzip (const void *data, size_t n, uint64_t expected, uint64_t max_bytes, co
     if (((const uint8_t *) data)[taken] != 0)
       {
         g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                     _ ("“%s”: something else follows its compressed data, from byte %" G_GSIZE_FORMAT
+                     _ ("“%s”: something else follows its compressed data, from byte %zu"
                         " on. It is damaged, or two files were joined: copy or download it again."),
                      path, taken);
         free (out);

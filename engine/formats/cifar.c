@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/cifar.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/durable.h"
@@ -58,12 +59,12 @@ classify (const uint8_t *data, size_t n, const char *path, GError **error)
       int k = fits[0] ? 0 : 1;
       const uint8_t *p = data + (size_t) bad[k] * record_bytes (k ? 100 : 10);
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s”: record %" G_GINT64_FORMAT " has the label %d, more than CIFAR-%d has. The file is damaged, or of another kind."),
+                   _ ("“%s”: record %" PRId64 " has the label %d, more than CIFAR-%d has. The file is damaged, or of another kind."),
                    path, bad[k], k && p[0] < 20 ? p[1] : p[0], k ? 100 : 10);
     }
   else
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _ ("“%s” has %" G_GSIZE_FORMAT " bytes, no multiple of 3073 (CIFAR-10) or 3074 (CIFAR-100). It was cut short, or is of "
+                 _ ("“%s” has %zu bytes, no multiple of 3073 (CIFAR-10) or 3074 (CIFAR-100). It was cut short, or is of "
                     "another kind."),
                  path, n);
   return 0;

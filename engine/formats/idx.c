@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/idx.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/durable.h"
@@ -27,7 +28,7 @@ parse_header (const uint8_t *head, size_t n, const char *name, TnDType *dtype, T
   if (n < 4)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” has %" G_GSIZE_FORMAT " bytes: too short for an IDX file. Copy or download it again."), name, n);
+                   _ ("“%s” has %zu bytes: too short for an IDX file. Copy or download it again."), name, n);
       return FALSE;
     }
   int type = -1;
@@ -57,7 +58,7 @@ parse_header (const uint8_t *head, size_t n, const char *name, TnDType *dtype, T
   if (n < *header_bytes)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” ends inside its header, at byte %" G_GSIZE_FORMAT ". It was cut short: copy or download it again."), name, n);
+                   _ ("“%s” ends inside its header, at byte %zu. It was cut short: copy or download it again."), name, n);
       return FALSE;
     }
   *dtype = types[type].dtype;
@@ -86,7 +87,7 @@ check_length (uint64_t have, uint64_t want, const TnShape *shape, const char *na
     return TRUE;
   g_autofree char *text = tn_shape_to_string (shape);
   g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-               _ ("“%s”: the header says %s elements, so %" G_GUINT64_FORMAT " bytes; the file has %" G_GUINT64_FORMAT
+               _ ("“%s”: the header says %s elements, so %" PRIu64 " bytes; the file has %" PRIu64
                   ". %s"),
                name, text, want, have,
                have < want ? _ ("It was cut short: copy or download it again.") : _ ("Its header is damaged, or two files were joined."));
@@ -195,7 +196,7 @@ tn_idx_write (const char *path, TnTensor *tensor, GError **error)
     {
       if (tensor->shape.dims[i] > UINT32_MAX)
         {
-          g_set_error (error, TN_ERROR, TN_ERROR_SHAPE, _ ("“%s”: a dimension of %" G_GINT64_FORMAT " does not fit an IDX header."), path,
+          g_set_error (error, TN_ERROR, TN_ERROR_SHAPE, _ ("“%s”: a dimension of %" PRId64 " does not fit an IDX header."), path,
                        tensor->shape.dims[i]);
           return FALSE;
         }

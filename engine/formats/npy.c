@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/npy.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/durable.h"
@@ -211,7 +212,7 @@ parse_header (const uint8_t *data, size_t n, const char *name, Header *h, GError
   if (n < prefix || length > MAX_HEADER || length > n - prefix)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s”: a header of %" G_GUINT64_FORMAT " bytes does not fit the file. It is damaged or cut short."), name, length);
+                   _ ("“%s”: a header of %" PRIu64 " bytes does not fit the file. It is damaged or cut short."), name, length);
       return FALSE;
     }
   h->data_offset = prefix + (size_t) length;
@@ -315,7 +316,7 @@ tn_npy_parse (const void *data, size_t n, const char *name, GError **error)
     {
       g_autofree char *text = tn_shape_to_string (&h.shape);
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s”: the header says %s elements, so %" G_GUINT64_FORMAT " bytes of data; the file has %" G_GUINT64_FORMAT
+                   _ ("“%s”: the header says %s elements, so %" PRIu64 " bytes of data; the file has %" PRIu64
                       ". It is damaged or was cut short."),
                    name, text, want, have);
       return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/safetensors.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -129,7 +130,7 @@ read_entry (TnSafetensors *self, const char *name, JsonNode *node, TnSafetensors
   if (end > self->size - self->data_offset)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” ends early: tensor “%s” needs bytes up to %" G_GUINT64_FORMAT ", the file has %" G_GUINT64_FORMAT
+                   _ ("“%s” ends early: tensor “%s” needs bytes up to %" PRIu64 ", the file has %" PRIu64
                       ". It was cut short: copy or download it again."),
                    self->path, name, self->data_offset + end, self->size);
       return FALSE;
@@ -139,7 +140,7 @@ read_entry (TnSafetensors *self, const char *name, JsonNode *node, TnSafetensors
       && (__builtin_mul_overflow (count, (uint64_t) types[type].bits, &bits) || bits % 8 != 0 || bits / 8 != end - begin))
     {
       g_autofree char *shape_text = tn_shape_to_string (&entry->shape);
-      g_autofree char *what = g_strdup_printf (_ ("it has %" G_GUINT64_FORMAT " bytes, not what %s %s needs"), end - begin, entry->dtype_name,
+      g_autofree char *what = g_strdup_printf (_ ("it has %" PRIu64 " bytes, not what %s %s needs"), end - begin, entry->dtype_name,
                                                shape_text);
       return bad_tensor (self, name, what, error);
     }
@@ -172,7 +173,7 @@ check_tiling (TnSafetensors *self, GError **error)
       at += e->bytes;
     }
   if (self->size > at)
-    self->warning = g_strdup_printf (_ ("%" G_GUINT64_FORMAT " bytes after the last tensor were ignored."), self->size - at);
+    self->warning = g_strdup_printf (_ ("%" PRIu64 " bytes after the last tensor were ignored."), self->size - at);
   return TRUE;
 }
 
@@ -243,14 +244,14 @@ check_length (TnSafetensors *self, const uint8_t *head, size_t n_head, uint64_t 
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s” is not a safetensors file but %s."), self->path, what);
   else if (self->size < 8)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _ ("“%s” has %" G_GUINT64_FORMAT " bytes: too short for a safetensors file. Copy or download it again."), self->path, self->size);
+                 _ ("“%s” has %" PRIu64 " bytes: too short for a safetensors file. Copy or download it again."), self->path, self->size);
   else if (length > self->size - 8)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 brace ? _ ("“%s”: a header of %" G_GUINT64_FORMAT " bytes is longer than the file. It was cut short: copy or download it again.")
-                       : _ ("“%s” is no safetensors file: a header of %" G_GUINT64_FORMAT " bytes is longer than the file."),
+                 brace ? _ ("“%s”: a header of %" PRIu64 " bytes is longer than the file. It was cut short: copy or download it again.")
+                       : _ ("“%s” is no safetensors file: a header of %" PRIu64 " bytes is longer than the file."),
                  self->path, length);
   else if (length > MAX_HEADER)
-    g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”: a header of %" G_GUINT64_FORMAT " bytes is over the format's limit of %u."),
+    g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”: a header of %" PRIu64 " bytes is over the format's limit of %u."),
                  self->path, length, MAX_HEADER);
   else if (!brace)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s” is damaged, or no safetensors file: its header does not begin with “{”."), self->path);

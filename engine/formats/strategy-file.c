@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/strategy-file.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "base/durable.h"
@@ -214,7 +215,7 @@ tn_strategy_parameter_layout (const TnStrategyParameter *self, int64_t first_ran
           int64_t value = g_array_index (list, int64_t, k);
           if (value < -1 || value >= mesh->n_axes || dims[d].n == TN_MESH_MAX_AXES)
             {
-              g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS, _ ("%s: the tensor map has %" G_GINT64_FORMAT ", the device matrix %d axes."), self->name, value, mesh->n_axes);
+              g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS, _ ("%s: the tensor map has %" PRId64 ", the device matrix %d axes."), self->name, value, mesh->n_axes);
               return NULL;
             }
           if (value >= 0)

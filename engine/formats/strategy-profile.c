@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/strategy-private.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/json.h"
@@ -104,7 +105,7 @@ tn_strategy_file_read_profiled (TnStrategyFile *self, JsonObject *top, GError **
       || !tn_json_opt_string (config, "parallelType", &mode, "config", error))
     return FALSE;
   self->current_stage = stage;
-  g_ptr_array_add (self->notes, g_strdup_printf (_ ("A profiled strategy: rank %" G_GINT64_FORMAT ", stage %" G_GINT64_FORMAT ", %s. Parameters are not told there."), rank, stage, mode));
+  g_ptr_array_add (self->notes, g_strdup_printf (_ ("A profiled strategy: rank %" PRId64 ", stage %" PRId64 ", %s. Parameters are not told there."), rank, stage, mode));
   for (guint i = 0; i < json_array_get_length (nodes); i++)
     if (!read_node (self, json_array_get_element (nodes, i), stage, error))
       return FALSE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/tfevents.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -274,7 +275,7 @@ bad_length (TnTfeventsReader *self, const uint8_t *head, GError **error)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s” is not an event file but %s."), self->path, what);
   else
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _ ("“%s” is damaged at byte %" G_GUINT64_FORMAT ": the checksum of the record's length is wrong, so nothing behind "
+                 _ ("“%s” is damaged at byte %" PRIu64 ": the checksum of the record's length is wrong, so nothing behind "
                     "it can be read."),
                  self->path, self->offset);
   return FALSE;
@@ -296,7 +297,7 @@ tn_tfevents_reader_read (TnTfeventsReader *self, TnTfeventsRows *rows, GError **
   if (size < self->offset)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                   _ ("“%s” became shorter: %" G_GUINT64_FORMAT " bytes, of which %" G_GUINT64_FORMAT " had been read. Open it again."), self->path,
+                   _ ("“%s” became shorter: %" PRIu64 " bytes, of which %" PRIu64 " had been read. Open it again."), self->path,
                    size, self->offset);
       return FALSE;
     }
@@ -392,13 +393,13 @@ tn_tfevents_read_folder (const char *folder, char **warning, GError **error)
         add_warning (text, why->message);
       if (reader && reader->n_damaged > 0)
         {
-          g_autofree char *line = g_strdup_printf (_ ("“%s”: %" G_GUINT64_FORMAT " damaged records were left out, the first at byte %" G_GUINT64_FORMAT "."),
+          g_autofree char *line = g_strdup_printf (_ ("“%s”: %" PRIu64 " damaged records were left out, the first at byte %" PRIu64 "."),
                                                    *path, reader->n_damaged, reader->first_damaged);
           add_warning (text, line);
         }
       if (reader && reader->waiting)
         {
-          g_autofree char *line = g_strdup_printf (_ ("“%s” ends inside a record, at byte %" G_GUINT64_FORMAT "."), *path, reader->offset);
+          g_autofree char *line = g_strdup_printf (_ ("“%s” ends inside a record, at byte %" PRIu64 "."), *path, reader->offset);
           add_warning (text, line);
         }
     }

@@ -2,6 +2,7 @@
 #include "ir/interpret.h"
 #include "base/error.h"
 #include "ops/op.h"
+#include <inttypes.h>
 
 static const TnRandomState no_random = { 0 };
 
@@ -45,7 +46,7 @@ run_while (const TnNode *node, TnTensor *const *inputs, TnTensor **outputs, cons
       if (ok && tn_tensor_get (go_on, 0) == 0)
         break;
       if (ok && round == limit)
-        ok = tn_infer_error (node, error, _ ("the loop did not end within max_iterations = %" G_GINT64_FORMAT), limit);
+        ok = tn_infer_error (node, error, _ ("the loop did not end within max_iterations = %" PRId64), limit);
       if (!ok || !run_subgraph (node->subgraphs[1], state, next, random, error))
         {
           unref_all (state, node->n_inputs);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "nn/cell.h"
@@ -50,10 +51,10 @@ static gboolean
 check_channels (TnCellBuild *build, const TnCell *cell, int64_t in, int64_t out, int64_t group)
 {
   if (tn_cell_has (cell, "in_channels") && tn_cell_int (cell, "in_channels") != in)
-    tn_cell_fail (cell, build, "in_channels", _ ("%" G_GINT64_FORMAT " does not fit the input, which has %" G_GINT64_FORMAT " channels"),
+    tn_cell_fail (cell, build, "in_channels", _ ("%" PRId64 " does not fit the input, which has %" PRId64 " channels"),
                   tn_cell_int (cell, "in_channels"), (gint64) in);
   else if (in % group != 0 || out % group != 0)
-    tn_cell_fail (cell, build, "group", _ ("%" G_GINT64_FORMAT " must divide in_channels (%" G_GINT64_FORMAT ") and out_channels (%" G_GINT64_FORMAT ")"),
+    tn_cell_fail (cell, build, "group", _ ("%" PRId64 " must divide in_channels (%" PRId64 ") and out_channels (%" PRId64 ")"),
                   (gint64) group, (gint64) in, (gint64) out);
   return !tn_graph_failed (build->graph);
 }

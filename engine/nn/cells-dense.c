@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
 #include "base/error.h"
 #include "nn/cell.h"
@@ -38,7 +39,7 @@ build_dense (TnCellBuild *build, const TnCell *cell, int n_inputs, TnValue **inp
   if (tn_cell_has (cell, "in_channels") && tn_cell_int (cell, "in_channels") != in)
     {
       g_autofree char *text = tn_shape_to_string (&shape);
-      return tn_cell_fail (cell, build, "in_channels", _ ("%" G_GINT64_FORMAT " does not fit the input %s, whose last dimension is %" G_GINT64_FORMAT),
+      return tn_cell_fail (cell, build, "in_channels", _ ("%" PRId64 " does not fit the input %s, whose last dimension is %" PRId64),
                            tn_cell_int (cell, "in_channels"), text, (gint64) in);
     }
   TnValue *weight = tn_cell_parameter (cell, build, "weight", TN_SHAPE (out, in), x->dtype, TN_ROLE_TRAINED,

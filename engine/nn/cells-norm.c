@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "nn/cell.h"
@@ -28,7 +29,7 @@ check_batch_norm_input (TnCellBuild *build, const TnCell *cell, const TnValue *x
   if (x->shape.n_dims != want)
     tn_cell_fail (cell, build, NULL, _ ("%s needs an input of %d dimensions, not %s"), tn_cell_class (cell)->name, want, text);
   else if (tn_cell_has (cell, "num_features") && tn_cell_int (cell, "num_features") != x->shape.dims[1])
-    tn_cell_fail (cell, build, "num_features", _ ("%" G_GINT64_FORMAT " does not fit the input %s"), tn_cell_int (cell, "num_features"), text);
+    tn_cell_fail (cell, build, "num_features", _ ("%" PRId64 " does not fit the input %s"), tn_cell_int (cell, "num_features"), text);
   return !tn_graph_failed (build->graph);
 }
 
@@ -74,7 +75,7 @@ build_layer_norm (TnCellBuild *build, const TnCell *cell, int n_inputs, TnValue 
   gint64 norm_axis = tn_cell_int (cell, "begin_norm_axis"), params_axis = tn_cell_int (cell, "begin_params_axis");
   gint64 from = params_axis < 0 ? params_axis + x->shape.n_dims : params_axis;
   if (from < 0 || from >= x->shape.n_dims)
-    return tn_cell_fail (cell, build, "begin_params_axis", _ ("%" G_GINT64_FORMAT " is not a dimension of the input"), params_axis);
+    return tn_cell_fail (cell, build, "begin_params_axis", _ ("%" PRId64 " is not a dimension of the input"), params_axis);
   TnShape shape = tn_shape_make (x->shape.n_dims - (int) from, x->shape.dims + from);
   if (tn_cell_has (cell, "normalized_shape"))
     {

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ops/broadcast.h"
 #include "ops/families.h"
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <tgmath.h>
@@ -300,7 +301,7 @@ find_axis (TnNode *node, const TnShape *shape, gint64 *axis, GError **error)
 {
   *axis = tn_node_int (node, "axis");
   if (shape->n_dims == 0 || !tn_normalize_axis (axis, shape->n_dims) || shape->dims[*axis] % 2 != 0)
-    return tn_infer_error (node, error, _ ("axis %" G_GINT64_FORMAT " must be a dimension of the input, of even size"),
+    return tn_infer_error (node, error, _ ("axis %" PRId64 " must be a dimension of the input, of even size"),
                            tn_node_int (node, "axis"));
   return TRUE;
 }
@@ -326,7 +327,7 @@ infer_glu_grad (TnNode *node, GError **error)
     return FALSE;
   shape.dims[axis] /= 2;
   if (!tn_shape_equal (&shape, tn_in_shape (node, 0)))
-    return tn_infer_error (node, error, _ ("the gradient must have half the size of the input in axis %" G_GINT64_FORMAT), axis);
+    return tn_infer_error (node, error, _ ("the gradient must have half the size of the input in axis %" PRId64), axis);
   tn_set_output (node, 0, tn_in_dtype (node, 0), *tn_in_shape (node, 1));
   return TRUE;
 }

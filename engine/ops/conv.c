@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/conv.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -74,9 +75,9 @@ resolve (const TnNode *node, Conv *conv, TnShape *x, TnShape *w, TnShape *y, GEr
   if (conv->group < 1 || conv->c % conv->group != 0 || conv->o % conv->group != 0
       || w->dims[1] != conv->c / conv->group)
     return tn_infer_error (node, error,
-                           _ ("%" G_GINT64_FORMAT " input channels, %" G_GINT64_FORMAT
-                              " output channels and weights for %" G_GINT64_FORMAT
-                              " channels do not fit %" G_GINT64_FORMAT " groups: weights are [out, in / group, ...]"),
+                           _ ("%" PRId64 " input channels, %" PRId64
+                              " output channels and weights for %" PRId64
+                              " channels do not fit %" PRId64 " groups: weights are [out, in / group, ...]"),
                            (gint64) conv->c, (gint64) conv->o, (gint64) w->dims[1], (gint64) conv->group);
   if (!tn_window_resolve (node, "stride", FALSE, n_axes, x->dims + 2, w->dims + 2, &conv->window, error))
     return FALSE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -110,7 +111,7 @@ take_sizes (Equation *self, const TnNode *node, GError **error)
         int64_t *size = &self->sizes[self->inputs[i].labels[d]], own = tn_in_shape (node, i)->dims[d];
         if (*size >= 0 && *size != own && *size != 1 && own != 1)
           return tn_infer_error (node, error,
-                                 _ ("one letter stands for sizes %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT),
+                                 _ ("one letter stands for sizes %" PRId64 " and %" PRId64),
                                  (gint64) *size, (gint64) own);
         *size = *size < 0 || *size == 1 ? own : *size;
       }

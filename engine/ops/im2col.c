@@ -3,6 +3,7 @@
 #include "ops/conv-rows.h"
 #include "ops/move.h"
 #include "ops/window.h"
+#include <inttypes.h>
 
 /* Im2Col (torch: unfold) copies every window into a column, Col2Im (fold) adds columns back; each is the other's gradient. */
 
@@ -47,7 +48,7 @@ tn_conv_infer_col2im (TnNode *node, GError **error)
   const TnWindowAxis *a = window.axis;
   int64_t taps = a[0].kernel * a[1].kernel;
   if (columns->n_dims != 3 || columns->dims[1] % taps != 0 || columns->dims[2] != a[0].out * a[1].out)
-    return tn_infer_error (node, error, _ ("columns must be [N, C·%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "]"),
+    return tn_infer_error (node, error, _ ("columns must be [N, C·%" PRId64 ", %" PRId64 "]"),
                            (gint64) taps, (gint64) (a[0].out * a[1].out));
   tn_set_output (node, 0, tn_in_dtype (node, 0),
                  TN_SHAPE (columns->dims[0], columns->dims[1] / taps, size[0], size[1]));

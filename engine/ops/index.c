@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +20,8 @@ tn_index_check (const TnKernelContext *context, int input, int64_t size, GError 
       int64_t index = tn_index_at (context, input, i);
       if (index < 0 || index >= size)
         return tn_infer_error (context->node, error,
-                               _ ("index %" G_GINT64_FORMAT " at position %" G_GINT64_FORMAT
-                                  " of input %d is outside 0 to %" G_GINT64_FORMAT " (size %" G_GINT64_FORMAT ")"),
+                               _ ("index %" PRId64 " at position %" PRId64
+                                  " of input %d is outside 0 to %" PRId64 " (size %" PRId64 ")"),
                                (gint64) index, (gint64) i, input, (gint64) size - 1, (gint64) size);
     }
   return TRUE;

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ops/move.h"
 #include "ops/shape-rows.h"
+#include <inttypes.h>
 
 /* Split, Unstack, Concat, Stack: pieces along one axis. */
 
@@ -30,7 +31,7 @@ tn_shape_infer_split (TnNode *node, GError **error)
       gint64 pieces = tn_node_int (node, "output_num");
       if (pieces < 1 || pieces > G_MAXINT16 || size % pieces != 0)
         return tn_infer_error (
-            node, error, _ ("size %" G_GINT64_FORMAT " does not divide into output_num = %" G_GINT64_FORMAT " pieces"),
+            node, error, _ ("size %" PRId64 " does not divide into output_num = %" PRId64 " pieces"),
             (gint64) size, pieces);
       n = (int) pieces;
       equal = size / pieces;
@@ -62,7 +63,7 @@ tn_shape_infer_unstack (TnNode *node, GError **error)
   if (!tn_infer_axis (node, "axis", x->n_dims, &axis, error))
     return FALSE;
   if (x->dims[axis] > G_MAXINT16)
-    return tn_infer_error (node, error, _ ("%" G_GINT64_FORMAT " outputs are too many"), (gint64) x->dims[axis]);
+    return tn_infer_error (node, error, _ ("%" PRId64 " outputs are too many"), (gint64) x->dims[axis]);
   TnShape shape = { .n_dims = x->n_dims - 1 };
   for (int d = 0; d < shape.n_dims; d++)
     shape.dims[d] = x->dims[d < axis ? d : d + 1];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -28,7 +29,7 @@ resolve (const TnNode *node, Product *p, GError **error)
   int64_t k = b->dims[b->n_dims - (p->transpose_b ? 1 : 2)];
   if (p->k != k)
     return tn_infer_error (node, error,
-                           _ ("the inner sizes %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
+                           _ ("the inner sizes %" PRId64 " and %" PRId64
                               " must be equal (transpose_a %s, transpose_b %s)"),
                            (gint64) p->k, (gint64) k, p->transpose_a ? "true" : "false",
                            p->transpose_b ? "true" : "false");

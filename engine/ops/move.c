@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/move.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -97,7 +98,7 @@ tn_infer_axis (const TnNode *node, const char *name, int n_dims, int *axis, GErr
 {
   gint64 value = tn_node_int (node, name);
   if (!tn_normalize_axis (&value, n_dims))
-    return tn_infer_error (node, error, _ ("%s = %" G_GINT64_FORMAT " is not an axis of %d dimensions"), name,
+    return tn_infer_error (node, error, _ ("%s = %" PRId64 " is not an axis of %d dimensions"), name,
                            tn_node_int (node, name), n_dims);
   *axis = (int) value;
   return TRUE;
@@ -122,7 +123,7 @@ tn_infer_ints (const TnNode *node, const char *name, int n, int64_t least, GErro
     return tn_infer_error (node, error, _ ("%s needs %d numbers, has %d"), name, n, count);
   for (int i = 0; i < n; i++)
     if (values[i] < least)
-      return tn_infer_error (node, error, _ ("%s must be at least %" G_GINT64_FORMAT ", is %" G_GINT64_FORMAT), name,
+      return tn_infer_error (node, error, _ ("%s must be at least %" PRId64 ", is %" PRId64), name,
                              (gint64) least, (gint64) values[i]);
   return TRUE;
 }
@@ -148,7 +149,7 @@ tn_kernel_sums (const TnKernelContext *context, int64_t n, GError **error)
 {
   double *sums = n >= G_MAXINT64 / (int64_t) sizeof (double) ? NULL : g_try_new0 (double, (gsize) n + 1);
   if (sums == NULL)
-    g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("%s: no memory for %" G_GINT64_FORMAT " intermediate sums"),
+    g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("%s: no memory for %" PRId64 " intermediate sums"),
                  context->node->name, (gint64) n);
   return sums;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -84,8 +85,8 @@ target_at (const TnKernelContext *context, int input, int64_t row, int64_t class
     *target = -1;
   else if (*target < 0 || *target >= classes)
     return tn_infer_error (context->node, error,
-                           _ ("target %" G_GINT64_FORMAT " in row %" G_GINT64_FORMAT
-                              " is not one of the %" G_GINT64_FORMAT " classes 0 to %" G_GINT64_FORMAT),
+                           _ ("target %" PRId64 " in row %" PRId64
+                              " is not one of the %" PRId64 " classes 0 to %" PRId64),
                            (gint64) *target, (gint64) row, (gint64) classes, (gint64) classes - 1);
   return TRUE;
 }

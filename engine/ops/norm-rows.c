@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/norm-rows.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ resolve_group (const TnNode *node, const TnShape *x, Rows *r, GError **error)
   int64_t groups = g_str_has_prefix (node->op->name, "Instance") ? x->dims[1] : tn_node_int (node, "num_groups");
   if (groups < 1 || x->dims[1] % groups != 0)
     return tn_infer_error (node, error,
-                           _ ("%" G_GINT64_FORMAT " channels do not divide into %" G_GINT64_FORMAT " groups"),
+                           _ ("%" PRId64 " channels do not divide into %" PRId64 " groups"),
                            (gint64) x->dims[1], (gint64) groups);
   r->inner = tn_shape_span (x, 2, x->n_dims);
   r->rows = x->dims[0] * groups;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -23,7 +24,7 @@ check_channels (const TnNode *node, int first, GError **error)
   for (int i = first; i < node->n_inputs; i++)
     if (tn_in_shape (node, i)->n_dims != 1 || tn_in_shape (node, i)->dims[0] != x->dims[1])
       return tn_infer_error (node, error,
-                             _ ("input %d must have one value for each of %" G_GINT64_FORMAT " channels (axis 1)"), i,
+                             _ ("input %d must have one value for each of %" PRId64 " channels (axis 1)"), i,
                              (gint64) x->dims[1]);
   return TRUE;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -72,7 +73,7 @@ padded_shape (const TnNode *node, const TnShape *x, TnShape *y, GError **error)
                                                                        : G_MAXINT64;
       if (mode != MODE_CONSTANT && (MAX (before, after) > 0 && (MAX (before, after) > most || size == 0)))
         return tn_infer_error (node, error,
-                               _ ("dimension %d of size %" G_GINT64_FORMAT " is too small for this padding"), d,
+                               _ ("dimension %d of size %" PRId64 " is too small for this padding"), d,
                                (gint64) size);
       if (mode != MODE_CONSTANT && MIN (before, after) < 0)
         return tn_infer_error (node, error, _ ("only constant padding can be negative"));

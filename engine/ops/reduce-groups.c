@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/reduce-groups.h"
 #include "base/error.h"
+#include <inttypes.h>
 #include <string.h>
 
 gboolean
@@ -16,9 +17,9 @@ tn_reduced_axes (const TnNode *node, const TnShape *shape, gboolean reduced[TN_M
       if (shape->n_dims == 0 && (axis == 0 || axis == -1))
         continue; /* the one element of a scalar, along whichever axis */
       if (!tn_normalize_axis (&axis, shape->n_dims))
-        return tn_infer_error (node, error, _ ("axis %" G_GINT64_FORMAT " is out of range for %d dimensions"), axes[i], shape->n_dims);
+        return tn_infer_error (node, error, _ ("axis %" PRId64 " is out of range for %d dimensions"), axes[i], shape->n_dims);
       if (reduced[axis])
-        return tn_infer_error (node, error, _ ("axis %" G_GINT64_FORMAT " is given twice"), axes[i]);
+        return tn_infer_error (node, error, _ ("axis %" PRId64 " is given twice"), axes[i]);
       reduced[axis] = TRUE;
     }
   return TRUE;

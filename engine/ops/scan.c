@@ -2,6 +2,7 @@
 #include "ops/scan.h"
 #include "base/error.h"
 #include "ops/broadcast.h"
+#include <inttypes.h>
 
 /* A tensor seen along one axis: [outer][length][inner]. */
 typedef struct
@@ -25,7 +26,7 @@ check_axis (const TnNode *node, const TnShape *shape, GError **error)
 {
   gint64 axis = tn_node_int (node, "axis");
   if (!tn_normalize_axis (&axis, MAX (shape->n_dims, 1)))
-    return tn_infer_error (node, error, _ ("axis %" G_GINT64_FORMAT " is out of range for %d dimensions"), tn_node_int (node, "axis"),
+    return tn_infer_error (node, error, _ ("axis %" PRId64 " is out of range for %d dimensions"), tn_node_int (node, "axis"),
                            shape->n_dims);
   return TRUE;
 }

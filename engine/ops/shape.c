@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/shape-rows.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -51,7 +52,7 @@ infer_reshape (TnNode *node, GError **error)
   else if (open >= 0 || known != count)
     {
       g_autofree char *text = tn_shape_to_string (&shape);
-      return tn_infer_error (node, error, _ ("%" G_GINT64_FORMAT " elements do not fit shape %s"), (gint64) count,
+      return tn_infer_error (node, error, _ ("%" PRId64 " elements do not fit shape %s"), (gint64) count,
                              text);
     }
   tn_set_output (node, 0, tn_in_dtype (node, 0), shape);
@@ -111,7 +112,7 @@ infer_squeeze (TnNode *node, GError **error)
     {
       gint64 axis = axes[i];
       if (!tn_normalize_axis (&axis, x->n_dims) || x->n_dims == 0 || x->dims[axis] != 1)
-        return tn_infer_error (node, error, _ ("axis %" G_GINT64_FORMAT " is not a dimension of size 1"),
+        return tn_infer_error (node, error, _ ("axis %" PRId64 " is not a dimension of size 1"),
                                (gint64) axes[i]);
       drop[axis] = TRUE;
     }
@@ -347,7 +348,7 @@ infer_axes_unary (TnNode *node, GError **error)
     {
       gint64 axis = axes[i];
       if (!tn_normalize_axis (&axis, x->n_dims) || x->n_dims == 0)
-        return tn_infer_error (node, error, _ ("axis %" G_GINT64_FORMAT " is not an axis of the input"),
+        return tn_infer_error (node, error, _ ("axis %" PRId64 " is not an axis of the input"),
                                (gint64) axes[i]);
     }
   return tn_infer_unary (node, error);

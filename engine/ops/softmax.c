@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -176,8 +177,8 @@ sparse_kernel (const TnKernelContext *context, GError **error)
       int64_t label = tn_index_at (context, 1, row);
       if (label < 0 || label >= k)
         return tn_infer_error (node, error,
-                               _ ("label %" G_GINT64_FORMAT " in row %" G_GINT64_FORMAT
-                                  " is not one of the %" G_GINT64_FORMAT " classes 0 to %" G_GINT64_FORMAT),
+                               _ ("label %" PRId64 " in row %" PRId64
+                                  " is not one of the %" PRId64 " classes 0 to %" PRId64),
                                (gint64) label, (gint64) row, (gint64) k, (gint64) k - 1);
     }
   TN_FLOAT_CASES (tn_in_dtype (node, 0), T, {

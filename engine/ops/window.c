@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ops/move.h"
+#include <inttypes.h>
 
 /* Larger numbers mean nothing and would overflow the products below. */
 #define MOST (G_GINT64_CONSTANT (1) << 40)
@@ -22,8 +23,8 @@ resolve_axis (const TnNode *node, const char *pad_mode, gboolean ceil, int i, Tn
   int64_t room = a->in + a->before + a->after - extent;
   if (room < 0)
     return tn_infer_error (node, error,
-                           _ ("the window spans %" G_GINT64_FORMAT
-                              " places of spatial axis %d, which with padding has only %" G_GINT64_FORMAT),
+                           _ ("the window spans %" PRId64
+                              " places of spatial axis %d, which with padding has only %" PRId64),
                            (gint64) extent, i, (gint64) (a->in + a->before + a->after));
   a->out = (ceil ? room + a->stride - 1 : room) / a->stride + 1;
   /* The last window must begin inside the input or the padding before it. */

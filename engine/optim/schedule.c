@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optim/schedule.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "base/error.h"
@@ -236,7 +237,7 @@ tn_schedule_sequence (int n, TnSchedule **schedules, const int64_t *milestones, 
     if (milestones[i] < 0 || (i > 0 && milestones[i] < milestones[i - 1]))
       {
         g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
-                     _ ("milestone[%d] = %" G_GINT64_FORMAT ": milestones must not fall"), i, (gint64) milestones[i]);
+                     _ ("milestone[%d] = %" PRId64 ": milestones must not fall"), i, (gint64) milestones[i]);
         return NULL;
       }
   if (n < 1)

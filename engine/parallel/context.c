@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/context.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/json.h"
@@ -176,7 +177,7 @@ check_settings (const TnSettings *s, GError **error)
     return refuse (error, _ ("parallel.optimizer_shard_size is 0: it is -1 for all, or 2 or more ranks."));
   for (int i = 1; i < n; i++)
     if (fusion[i] <= fusion[i - 1])
-      return refuse (error, _ ("parallel.all_reduce_fusion must ascend: %" G_GINT64_FORMAT " follows %" G_GINT64_FORMAT "."), fusion[i], fusion[i - 1]);
+      return refuse (error, _ ("parallel.all_reduce_fusion must ascend: %" PRId64 " follows %" PRId64 "."), fusion[i], fusion[i - 1]);
   return TRUE;
 }
 
@@ -187,7 +188,8 @@ tn_parallel_context_new (const TnSettings *s, int64_t ranks, GError **error)
     return NULL;
   g_autoptr (TnParallelContext) self = g_new0 (TnParallelContext, 1);
   const char *mesh = tn_settings_get_string (s, "parallel.mesh");
-  gboolean by_ranks = ranks < 0 && *mesh != '\0' && !tn_settings_is_set (s, "parallel.ranks") && strchr (mesh, '?') == NULL; /* the mesh says how many */
+  gboolean open = !tn_settings_is_set (s, "parallel.ranks") || tn_settings_get_int (s, "parallel.ranks") == 1; /* a run has every setting set */
+  gboolean by_ranks = ranks < 0 && *mesh != '\0' && open && strchr (mesh, '?') == NULL; /* the mesh says how many */
   int64_t n = ranks >= 0 ? ranks : tn_settings_get_int (s, "parallel.ranks");
   self->mesh = tn_mesh_parse (*mesh != '\0' ? mesh : "dp=?", by_ranks ? -1 : n, error);
   if (self->mesh == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/layout.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 
@@ -138,7 +139,7 @@ read_map_entry (const TnMesh *mesh, JsonNode *node, TnDimMap *dim, GError **erro
       int64_t value = g_array_index (values, int64_t, k);
       if (value < -1 || value >= mesh->n_axes || k >= TN_MESH_MAX_AXES)
         {
-          g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS, _ ("tensor_map has %" G_GINT64_FORMAT ", the mesh has %d axes."), value, mesh->n_axes);
+          g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS, _ ("tensor_map has %" PRId64 ", the mesh has %d axes."), value, mesh->n_axes);
           return FALSE;
         }
       dim->axes[dim->n++] = (int8_t) (value < 0 ? -1 : mesh->n_axes - 1 - value);

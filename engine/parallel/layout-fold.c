@@ -2,6 +2,7 @@
 #include "parallel/layout.h"
 
 #include "base/error.h"
+#include <inttypes.h>
 
 /* Optimizer sharding as part of the layout, and layouts on a finer mesh. */
 
@@ -10,7 +11,7 @@ fail_size (GError **error, const TnLayout *self, int64_t shard_size)
 {
   g_autofree char *text = tn_layout_to_string (self), *mesh = tn_mesh_to_string (self->mesh);
   g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_SHARD_SIZE,
-               _ ("An optimizer shard size of %" G_GINT64_FORMAT " does not fit layout %s on mesh %s: it must divide its %" G_GINT64_FORMAT " replicas, cut from the last axes that split nothing."),
+               _ ("An optimizer shard size of %" PRId64 " does not fit layout %s on mesh %s: it must divide its %" PRId64 " replicas, cut from the last axes that split nothing."),
                shard_size, text, mesh, tn_mesh_span (self->mesh, tn_layout_replica_axes (self)));
   return NULL;
 }

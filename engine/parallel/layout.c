@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/layout.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 
@@ -118,7 +119,7 @@ tn_layout_new_from_map (TnMesh *mesh, int n_dims, const int64_t *map, GError **e
     {
       if (map[d] < -1 || map[d] >= mesh->n_axes)
         {
-          g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS, _ ("Dimension %d has %" G_GINT64_FORMAT " in the tensor map, the mesh has %d axes."), d, map[d], mesh->n_axes);
+          g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS, _ ("Dimension %d has %" PRId64 " in the tensor map, the mesh has %d axes."), d, map[d], mesh->n_axes);
           return NULL;
         }
       if (map[d] >= 0)
@@ -342,7 +343,7 @@ tn_layout_local_shape (const TnLayout *self, const TnShape *shape, TnShape *loca
       if (shape->dims[d] % n == 0)
         continue;
       g_autofree char *legal = divisors (shape->dims[d], self->mesh->n_ranks), *text = tn_layout_to_string (self);
-      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_UNEVEN, _ ("Dimension %d has size %" G_GINT64_FORMAT ", which does not divide by %" G_GINT64_FORMAT " (layout %s); legal: %s."), d,
+      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_UNEVEN, _ ("Dimension %d has size %" PRId64 ", which does not divide by %" PRId64 " (layout %s); legal: %s."), d,
                    shape->dims[d], n, text, legal);
       return FALSE;
     }
@@ -373,7 +374,7 @@ tn_layout_slice (const TnLayout *self, const TnShape *shape, int64_t rank, TnBox
   TnShape local;
   if (place < 0)
     {
-      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_RANK, _ ("Rank %" G_GINT64_FORMAT " is not in the mesh, which has %" G_GINT64_FORMAT " ranks."), rank, self->mesh->n_ranks);
+      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_RANK, _ ("Rank %" PRId64 " is not in the mesh, which has %" PRId64 " ranks."), rank, self->mesh->n_ranks);
       return FALSE;
     }
   if (!tn_layout_local_shape (self, shape, &local, error))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/mesh.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 
@@ -55,7 +56,7 @@ check_sizes (int n_axes, const int64_t *sizes, const char *const *names, int64_t
   for (int i = 0; i < n_axes; i++)
     {
       if (sizes[i] < 1)
-        return fail (error, TN_LAYOUT_ERROR_SIZE, _ ("Axis “%s” has size %" G_GINT64_FORMAT ": sizes start at 1."), names[i], sizes[i]);
+        return fail (error, TN_LAYOUT_ERROR_SIZE, _ ("Axis “%s” has size %" PRId64 ": sizes start at 1."), names[i], sizes[i]);
       if (sizes[i] > TN_MESH_MAX_RANKS || *product * sizes[i] > TN_MESH_MAX_RANKS)
         return fail (error, TN_LAYOUT_ERROR_SIZE, _ ("The mesh has more than %d ranks at axis “%s”: take smaller sizes."), TN_MESH_MAX_RANKS, names[i]);
       *product *= sizes[i];
@@ -67,12 +68,12 @@ static gboolean
 check_ranks (TnMesh *self, int64_t n_ranks, const int64_t *ranks, GError **error)
 {
   if (n_ranks != self->n_ranks)
-    return fail (error, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The rank list has %" G_GINT64_FORMAT " ranks, the axes make %" G_GINT64_FORMAT ": both must agree."),
+    return fail (error, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The rank list has %" PRId64 " ranks, the axes make %" PRId64 ": both must agree."),
                  n_ranks, self->n_ranks);
   for (int64_t i = 0; i < n_ranks; i++)
     {
       if (ranks[i] < 0 || ranks[i] > G_MAXINT32)
-        return fail (error, TN_LAYOUT_ERROR_RANK, _ ("The rank list has %" G_GINT64_FORMAT ": ranks start at 0."), ranks[i]);
+        return fail (error, TN_LAYOUT_ERROR_RANK, _ ("The rank list has %" PRId64 ": ranks start at 0."), ranks[i]);
       self->plain &= ranks[i] == i;
     }
   self->ranks = g_memdup2 (ranks, sizeof *ranks * (size_t) n_ranks);
@@ -81,7 +82,7 @@ check_ranks (TnMesh *self, int64_t n_ranks, const int64_t *ranks, GError **error
   self->places = g_hash_table_new (g_direct_hash, g_direct_equal);
   for (int64_t i = 0; i < n_ranks; i++)
     if (!g_hash_table_insert (self->places, GSIZE_TO_POINTER ((gsize) ranks[i] + 1), GSIZE_TO_POINTER ((gsize) i + 1)))
-      return fail (error, TN_LAYOUT_ERROR_RANK_TWICE, _ ("Rank %" G_GINT64_FORMAT " stands twice in the rank list."), ranks[i]);
+      return fail (error, TN_LAYOUT_ERROR_RANK_TWICE, _ ("Rank %" PRId64 " stands twice in the rank list."), ranks[i]);
   return TRUE;
 }
 
@@ -165,7 +166,7 @@ fill_open_axis (int n, int64_t *sizes, const char *open, int64_t n_ranks, GError
   for (int i = 0; i < n; i++)
     known *= sizes[i] > 0 && known <= TN_MESH_MAX_RANKS ? sizes[i] : 1;
   if (n_ranks < 1 || n_ranks % known != 0)
-    return fail (error, TN_LAYOUT_ERROR_SIZE, _ ("The other axes make %" G_GINT64_FORMAT " ranks, which does not divide %" G_GINT64_FORMAT ": give “%s” a size."),
+    return fail (error, TN_LAYOUT_ERROR_SIZE, _ ("The other axes make %" PRId64 " ranks, which does not divide %" PRId64 ": give “%s” a size."),
                  known, n_ranks, open);
   for (int i = 0; i < n; i++)
     if (sizes[i] == 0)
@@ -204,10 +205,10 @@ tn_mesh_parse (const char *text, int64_t n_ranks, GError **error)
     return g_steal_pointer (&mesh);
   int64_t others = mesh->n_ranks / mesh->sizes[mesh->n_axes - 1];
   if (n_ranks % others == 0)
-    fail (error, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The mesh %s makes %" G_GINT64_FORMAT " ranks, not %" G_GINT64_FORMAT ": “%s” would have to be %" G_GINT64_FORMAT "."), text,
+    fail (error, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The mesh %s makes %" PRId64 " ranks, not %" PRId64 ": “%s” would have to be %" PRId64 "."), text,
           mesh->n_ranks, n_ranks, mesh->names[mesh->n_axes - 1], n_ranks / others);
   else
-    fail (error, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The mesh %s makes %" G_GINT64_FORMAT " ranks, not %" G_GINT64_FORMAT "."), text, mesh->n_ranks, n_ranks);
+    fail (error, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The mesh %s makes %" PRId64 " ranks, not %" PRId64 "."), text, mesh->n_ranks, n_ranks);
   return NULL;
 }
 

@@ -93,3 +93,39 @@ void tn_redistribution_cost (const TnRedistribution *self, gboolean as_written, 
  * @slices: one array a place of the mesh of @from, its local slice; replaced by the result (g_free'd and allocated anew)
  */
 void tn_redistribution_run (const TnRedistribution *self, int64_t **slices);
+
+/* ---- the operators that MindSpore applies to checkpoints ---- */
+
+typedef enum
+{
+  TN_TRANSFORM_RESHAPE,      /* args: the shape */
+  TN_TRANSFORM_ALL_CONCAT,   /* args: ranks of the group in order, then the dimension */
+  TN_TRANSFORM_STRIDED_SLICE /* args: begins, ends, strides */
+} TnTransformKind;
+
+/** "Reshape", "AllConcat", "StridedSlice". */
+const char *tn_transform_kind_name (TnTransformKind kind);
+
+typedef struct
+{
+  TnTransformKind kind;
+  int n;
+  int64_t *args;
+} TnTransformOperator;
+
+/**
+ * tn_redistribution_operators: the moves of rank @rank as MindSpore's transform_checkpoints lists them, on slices without
+ * the dimensions of size 1 (a Reshape at each end where there are some).
+ * @self: inferred from @from to @to without all-to-all
+ *
+ * Returns an array of TnTransformOperator, which it frees. Errors: %TN_LAYOUT_ERROR_RANK; TN_ERROR_UNSUPPORTED for a list
+ * with all-to-all or reductions, which files do not need.
+ */
+GPtrArray *tn_redistribution_operators (const TnRedistribution *self, const TnLayout *from, const TnLayout *to, const TnShape *shape,
+                                        int64_t rank, GError **error);
+/**
+ * tn_redistribution_operator_ranks: the ranks whose slices those operators read for @rank, ascending (GArray of int64).
+ *
+ * At least those of tn_reshard_needed(); more where a list gathers first and cuts what it gathered.
+ */
+GArray *tn_redistribution_operator_ranks (const TnRedistribution *self, int64_t rank, GError **error);

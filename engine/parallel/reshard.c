@@ -8,7 +8,9 @@
 #include "base/durable.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "formats/ckpt.h"
 #include "formats/safetensors.h"
+#include "parallel/reshard-source.h"
 #include "train/checkpoint-files.h"
 
 /* ---- which ranks ---- */
@@ -40,267 +42,18 @@ tn_reshard_needed (const TnLayout *from, const TnLayout *to, const TnShape *shap
   return g_steal_pointer (&needed);
 }
 
-/* ---- the source ---- */
-
-typedef struct
-{
-  char *file;
-  TnBox box;
-} Part;
-
-typedef struct
-{
-  char *name;
-  TnDType dtype;
-  TnShape shape;
-  GArray *parts; /* Part */
-} Source;
-
-typedef struct
-{
-  char *folder;
-  GPtrArray *sources;   /* Source */
-  GHashTable *files;    /* name -> TnSafetensors */
-  char *state;          /* path of state.json, or NULL */
-  size_t in_memory, peak;
-} Reader;
-
-static void
-free_source (gpointer data)
-{
-  Source *source = data;
-  for (guint i = 0; i < source->parts->len; i++)
-    g_free (g_array_index (source->parts, Part, i).file);
-  g_array_unref (source->parts);
-  g_free (source->name);
-  g_free (source);
-}
-
-static void
-reader_clear (Reader *self)
-{
-  g_free (self->folder);
-  g_free (self->state);
-  g_clear_pointer (&self->sources, g_ptr_array_unref);
-  g_clear_pointer (&self->files, g_hash_table_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Reader, reader_clear)
-
-static gboolean
-damaged (const char *what, const char *name, GError **error)
-{
-  g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("The checkpoint is damaged at “%s”: %s."), name, what);
-  return FALSE;
-}
-
-static gboolean
-read_part (Source *source, JsonNode *node, GError **error)
-{
-  Part part = { .box = { .n_dims = source->shape.n_dims } };
-  const char *file;
-  JsonArray *box;
-  if (!JSON_NODE_HOLDS_OBJECT (node))
-    return damaged (_ ("a piece is no object"), source->name, error);
-  JsonObject *object = json_node_get_object (node);
-  if (!tn_json_get_string (object, "file", &file, source->name, error) || !tn_json_get_array (object, "box", &box, source->name, error))
-    return FALSE;
-  if (strchr (file, '/') != NULL || *file == '.' || json_array_get_length (box) != (guint) source->shape.n_dims)
-    return damaged (_ ("a piece has no proper box or file"), source->name, error);
-  for (int d = 0; d < source->shape.n_dims; d++)
-    {
-      JsonNode *item = json_array_get_element (box, (guint) d);
-      JsonArray *range = JSON_NODE_HOLDS_ARRAY (item) ? json_node_get_array (item) : NULL;
-      if (range == NULL || json_array_get_length (range) != 2)
-        return damaged (_ ("a piece has no proper box"), source->name, error);
-      part.box.lo[d] = json_array_get_int_element (range, 0);
-      part.box.hi[d] = json_array_get_int_element (range, 1);
-      if (part.box.lo[d] < 0 || part.box.hi[d] < part.box.lo[d] || part.box.hi[d] > source->shape.dims[d])
-        return damaged (_ ("a piece lies outside of its tensor"), source->name, error);
-    }
-  part.file = g_strdup (file);
-  g_array_append_val (source->parts, part);
-  return TRUE;
-}
-
-static Source *
-add_source (Reader *self, const char *name)
-{
-  Source *source = g_new0 (Source, 1);
-  source->name = g_strdup (name);
-  source->parts = g_array_new (FALSE, TRUE, sizeof (Part));
-  g_ptr_array_add (self->sources, source);
-  return source;
-}
-
-static gboolean
-read_tensor (Reader *self, const char *name, JsonNode *node, GError **error)
-{
-  Source *source = add_source (self, name);
-  const char *dtype;
-  gint64 dims[TN_MAX_DIMS];
-  JsonArray *parts;
-  size_t bytes;
-  if (!JSON_NODE_HOLDS_OBJECT (node))
-    return damaged (_ ("it is no object"), name, error);
-  JsonObject *object = json_node_get_object (node);
-  if (!tn_json_get_string (object, "dtype", &dtype, name, error) || !tn_json_get_ints (object, "shape", 0, G_MAXINT64, dims, TN_MAX_DIMS, &source->shape.n_dims, name, error)
-      || !tn_json_get_array (object, "parts", &parts, name, error))
-    return FALSE;
-  for (int d = 0; d < source->shape.n_dims; d++)
-    source->shape.dims[d] = dims[d];
-  if (!tn_dtype_parse (dtype, &source->dtype) || !tn_shape_bytes (&source->shape, tn_dtype_size (source->dtype), &bytes, error))
-    return damaged (_ ("it has no proper type or shape"), name, error);
-  for (guint i = 0; i < json_array_get_length (parts); i++)
-    if (!read_part (source, json_array_get_element (parts, i), error))
-      return FALSE;
-  int64_t held = 0;
-  for (guint i = 0; i < source->parts->len; i++)
-    held += tn_box_count (&g_array_index (source->parts, Part, i).box);
-  return held == tn_shape_count (&source->shape) ? TRUE : damaged (_ ("its pieces leave a gap or overlap"), name, error);
-}
-
-static gboolean
-read_manifest (Reader *self, const char *path, GError **error)
-{
-  g_autofree char *manifest = g_build_filename (path, TN_CHECKPOINT_MANIFEST, NULL);
-  g_autoptr (JsonNode) node = tn_json_load (manifest, error);
-  JsonObject *tensors;
-  if (node == NULL)
-    return FALSE;
-  if (!JSON_NODE_HOLDS_OBJECT (node))
-    return damaged (_ ("the manifest is no object"), TN_CHECKPOINT_MANIFEST, error);
-  if (!tn_json_get_object (json_node_get_object (node), "tensors", &tensors, TN_CHECKPOINT_MANIFEST, error))
-    return FALSE;
-  self->folder = g_strdup (path);
-  self->state = g_build_filename (path, TN_CHECKPOINT_STATE, NULL);
-  JsonObjectIter iter;
-  const char *name;
-  JsonNode *value;
-  json_object_iter_init_ordered (&iter, tensors);
-  while (json_object_iter_next_ordered (&iter, &name, &value))
-    if (!read_tensor (self, name, value, error))
-      return FALSE;
-  return TRUE;
-}
-
-/* One file of whole tensors. */
-static gboolean
-read_single (Reader *self, const char *path, GError **error)
-{
-  TnSafetensors *file = tn_safetensors_open (path, error);
-  if (file == NULL)
-    return FALSE;
-  self->folder = g_path_get_dirname (path);
-  char *base = g_path_get_basename (path);
-  for (guint i = 0; i < tn_safetensors_n (file); i++)
-    {
-      const TnSafetensorsEntry *entry = tn_safetensors_entry (file, i);
-      if (entry->dtype == TN_DTYPE_COUNT)
-        continue;
-      Source *source = add_source (self, entry->name);
-      source->dtype = entry->dtype;
-      source->shape = entry->shape;
-      Part part = { g_strdup (base), { .n_dims = entry->shape.n_dims } };
-      for (int d = 0; d < entry->shape.n_dims; d++)
-        part.box.hi[d] = entry->shape.dims[d];
-      g_array_append_val (source->parts, part);
-    }
-  g_hash_table_insert (self->files, base, file);
-  return TRUE;
-}
-
-static void
-note_memory (Reader *self, size_t more)
-{
-  self->in_memory += more;
-  self->peak = MAX (self->peak, self->in_memory);
-}
-
-/* ---- cutting ---- */
-
-/* The elements of @both from @from (of box @have) to @to (of box @want), rows at a time. */
-static void
-copy_box (const char *from, const TnBox *have, char *to, const TnBox *want, const TnBox *both, size_t size)
-{
-  int last = both->n_dims - 1;
-  int64_t rows = 1, width = both->n_dims > 0 ? both->hi[last] - both->lo[last] : 1;
-  for (int d = 0; d < last; d++)
-    rows *= both->hi[d] - both->lo[d];
-  for (int64_t r = 0; r < rows; r++)
-    {
-      int64_t rest = r, source = 0, target = 0, source_stride = 1, target_stride = 1;
-      for (int d = last; d >= 0; d--)
-        {
-          int64_t n = both->hi[d] - both->lo[d], i = both->lo[d];
-          if (d < last)
-            {
-              i += rest % n;
-              rest /= n;
-            }
-          source += (i - have->lo[d]) * source_stride;
-          target += (i - want->lo[d]) * target_stride;
-          source_stride *= have->hi[d] - have->lo[d];
-          target_stride *= want->hi[d] - want->lo[d];
-        }
-      memcpy (to + (size_t) target * size, from + (size_t) source * size, (size_t) width * size);
-    }
-}
-
-static TnSafetensors *
-open_file (Reader *self, const char *name, GError **error)
-{
-  TnSafetensors *file = g_hash_table_lookup (self->files, name);
-  if (file != NULL)
-    return file;
-  g_autofree char *path = g_build_filename (self->folder, name, NULL);
-  file = tn_safetensors_open (path, error);
-  if (file != NULL)
-    g_hash_table_insert (self->files, g_strdup (name), file);
-  return file;
-}
-
-static gboolean
-add_part (Reader *self, const Source *source, const Part *part, const TnBox *want, char *out, int64_t *filled, GError **error)
-{
-  TnBox both;
-  if (source->shape.n_dims > 0 && !tn_box_intersect (want, &part->box, &both))
-    return TRUE;
-  if (source->shape.n_dims == 0)
-    both = *want;
-  TnSafetensors *file = open_file (self, part->file, error);
-  const TnSafetensorsEntry *entry = file != NULL ? tn_safetensors_find (file, source->name) : NULL;
-  int64_t count = tn_box_count (&part->box);
-  size_t size = tn_dtype_size (source->dtype);
-  if (file == NULL)
-    return FALSE;
-  if (entry == NULL || entry->dtype != source->dtype || entry->bytes != (uint64_t) count * size)
-    return damaged (_ ("its file has another piece than the manifest says"), source->name, error);
-  g_autofree char *data = g_try_malloc (MAX (entry->bytes, 1));
-  if (data == NULL)
-    {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a piece of “%s” (%" G_GUINT64_FORMAT " bytes)."), source->name, entry->bytes);
-      return FALSE;
-    }
-  note_memory (self, entry->bytes);
-  gboolean ok = tn_safetensors_load_raw (file, entry, data, error);
-  if (ok)
-    copy_box (data, &part->box, out, want, &both, size);
-  self->in_memory -= entry->bytes;
-  *filled += tn_box_count (&both);
-  return ok;
-}
-
 /* ---- the target ---- */
 
 typedef struct
 {
-  const Source *source;
+  const TnReshardTensor *source;
   TnBox box;
 } Slice;
 
 typedef struct
 {
-  Reader reader;
+  TnReshardSource source;
+  const TnReshardOptions *options;
   const char *folder;
   GPtrArray *ranks;    /* of GArray of Slice, by rank */
   GHashTable *layouts; /* name -> TnLayout, of the strategy */
@@ -309,7 +62,7 @@ typedef struct
 } Job;
 
 static TnLayout *
-find_layout (const Job *job, const Source *source)
+find_layout (const Job *job, const TnReshardTensor *source)
 {
   return g_hash_table_lookup (job->layouts, source->name);
 }
@@ -322,17 +75,17 @@ slices_of (Job *job, int64_t rank)
   return job->ranks->pdata[rank];
 }
 
-/* Which slices of @source which rank writes: the first of each set of copies, by the rank list. */
+/* Which slices of @source which rank writes: in our format the first of each set of copies, by the rank list, else all. */
 static gboolean
-place_slices (Job *job, const Source *source, GError **error)
+place_slices (Job *job, const TnReshardTensor *source, GError **error)
 {
   TnLayout *layout = find_layout (job, source);
   if (layout == NULL)
     {
-      Slice slice = { source, { .n_dims = source->shape.n_dims } };
-      for (int d = 0; d < source->shape.n_dims; d++)
-        slice.box.hi[d] = source->shape.dims[d];
-      g_array_append_val (slices_of (job, 0), slice);
+      Slice slice = { source, tn_reshard_whole_box (&source->shape) };
+      slices_of (job, 0);
+      for (guint r = 0; r < (job->options->format == TN_RESHARD_TENON ? 1 : job->ranks->len); r++)
+        g_array_append_val (job->ranks->pdata[r], slice);
       return TRUE;
     }
   for (int64_t i = 0; i < layout->mesh->n_ranks; i++)
@@ -344,7 +97,7 @@ place_slices (Job *job, const Source *source, GError **error)
           return FALSE;
         }
       GArray *slices = slices_of (job, layout->mesh->ranks[i]);
-      if (tn_layout_replica (layout, i) == 0)
+      if (job->options->format != TN_RESHARD_TENON || tn_layout_replica (layout, i) == 0)
         g_array_append_val (slices, slice);
     }
   return TRUE;
@@ -359,27 +112,37 @@ find_slice (const GArray *slices, const char *name)
   return NULL;
 }
 
-static gboolean
-write_slice (Job *job, const Slice *slice, TnSafetensorsWriter *writer, GError **error)
+/* The elements of @slice from wherever they lie; free with g_free. */
+static char *
+read_slice (Job *job, const Slice *slice, size_t *bytes, GError **error)
 {
-  size_t bytes = (size_t) tn_box_count (&slice->box) * tn_dtype_size (slice->source->dtype);
-  g_autofree char *data = g_try_malloc0 (MAX (bytes, 1));
+  *bytes = (size_t) tn_box_count (&slice->box) * tn_dtype_size (slice->source->dtype);
+  g_autofree char *data = g_try_malloc0 (MAX (*bytes, 1));
   int64_t filled = 0;
   if (data == NULL)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a slice of “%s” (%" G_GSIZE_FORMAT " bytes)."), slice->source->name, bytes);
-      return FALSE;
+      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a slice of “%s” (%" G_GSIZE_FORMAT " bytes)."), slice->source->name, *bytes);
+      return NULL;
     }
-  note_memory (&job->reader, bytes);
+  tn_reshard_source_note_memory (&job->source, *bytes);
   for (guint i = 0; i < slice->source->parts->len && filled < tn_box_count (&slice->box); i++)
-    if (!add_part (&job->reader, slice->source, &g_array_index (slice->source->parts, Part, i), &slice->box, data, &filled, error))
-      return FALSE;
-  job->reader.in_memory -= bytes;
-  if (filled != tn_box_count (&slice->box))
-    return damaged (_ ("its pieces leave a gap or overlap"), slice->source->name, error);
+    if (!tn_reshard_source_add (&job->source, slice->source, &g_array_index (slice->source->parts, TnReshardPart, i), &slice->box, data, &filled, error))
+      return NULL;
+  job->source.in_memory -= *bytes;
+  if (filled != tn_box_count (&slice->box) && !tn_reshard_damaged (_ ("its pieces leave a gap or overlap"), slice->source->name, error))
+    return NULL;
   job->report.slices++;
-  job->report.bytes += (int64_t) bytes;
-  return tn_safetensors_writer_write (writer, data, error);
+  job->report.bytes += (int64_t) *bytes;
+  return g_steal_pointer (&data);
+}
+
+static TnShape
+slice_shape (const Slice *slice)
+{
+  TnShape shape = { .n_dims = slice->box.n_dims };
+  for (int d = 0; d < shape.n_dims; d++)
+    shape.dims[d] = slice->box.hi[d] - slice->box.lo[d];
+  return shape;
 }
 
 static char *
@@ -398,32 +161,71 @@ note_file (Job *job, const char *name, const TnDurableFile *file)
   json_object_set_object_member (job->files, name, entry);
 }
 
+static TnDurableFile *
+create (const Job *job, const char *name, uint64_t size, GError **error)
+{
+  g_autofree char *path = g_build_filename (job->folder, name, NULL), *folder = g_path_get_dirname (path);
+  if (g_mkdir_with_parents (folder, 0755) == 0)
+    return tn_durable_file_new (path, size, error);
+  tn_error_set_errno (error, errno, _ ("create folder"), folder);
+  return NULL;
+}
+
+static gboolean
+write_safetensors (Job *job, const GArray *slices, const char *name, TnDurableFile **file, GError **error)
+{
+  g_autoptr (TnSafetensorsWriter) writer = tn_safetensors_writer_new ();
+  tn_safetensors_writer_set_metadata (writer, "format", job->options->format == TN_RESHARD_TENON ? TN_CHECKPOINT_FORMAT : "ms");
+  for (guint i = 0; i < slices->len; i++)
+    {
+      const Slice *slice = &g_array_index (slices, Slice, i);
+      if (!tn_safetensors_writer_add (writer, slice->source->name, slice->source->dtype, slice_shape (slice), error))
+        return FALSE;
+    }
+  *file = create (job, name, tn_safetensors_writer_size (writer), error);
+  if (*file == NULL || !tn_safetensors_writer_begin (writer, tn_safetensors_durable_sink, *file, error))
+    return FALSE;
+  for (const char *next; (next = tn_safetensors_writer_next (writer)) != NULL;)
+    {
+      size_t bytes;
+      g_autofree char *data = read_slice (job, find_slice (slices, next), &bytes, error);
+      if (data == NULL || !tn_safetensors_writer_write (writer, data, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+write_ckpt (Job *job, const GArray *slices, const char *name, TnDurableFile **file, GError **error)
+{
+  *file = create (job, name, 0, error);
+  for (guint i = 0; *file != NULL && i < slices->len; i++)
+    {
+      const Slice *slice = &g_array_index (slices, Slice, i);
+      TnShape shape = slice_shape (slice);
+      size_t bytes;
+      g_autofree char *data = read_slice (job, slice, &bytes, error);
+      if (data == NULL || !tn_ckpt_write (tn_safetensors_durable_sink, *file, slice->source->name, slice->source->dtype, &shape, data, error))
+        return FALSE;
+    }
+  return *file != NULL;
+}
+
 static gboolean
 write_rank (Job *job, int64_t rank, GError **error)
 {
   const GArray *slices = job->ranks->pdata[rank];
-  g_autoptr (TnSafetensorsWriter) writer = tn_safetensors_writer_new ();
+  g_autoptr (TnDurableFile) file = NULL;
   if (slices->len == 0)
     return TRUE; /* all that it holds is written by others */
-  tn_safetensors_writer_set_metadata (writer, "format", TN_CHECKPOINT_FORMAT);
-  for (guint i = 0; i < slices->len; i++)
-    {
-      const Slice *slice = &g_array_index (slices, Slice, i);
-      TnShape shape = { .n_dims = slice->box.n_dims };
-      for (int d = 0; d < shape.n_dims; d++)
-        shape.dims[d] = slice->box.hi[d] - slice->box.lo[d];
-      if (!tn_safetensors_writer_add (writer, slice->source->name, slice->source->dtype, shape, error))
-        return FALSE;
-    }
-  g_autofree char *name = rank_file (rank), *path = g_build_filename (job->folder, name, NULL);
-  g_autoptr (TnDurableFile) file = tn_durable_file_new (path, tn_safetensors_writer_size (writer), error);
-  if (file == NULL || !tn_safetensors_writer_begin (writer, tn_safetensors_durable_sink, file, error))
+  g_autofree char *name = job->options->format == TN_RESHARD_TENON
+                            ? rank_file (rank)
+                            : g_strdup_printf ("rank_%" G_GINT64_FORMAT "/%s%" G_GINT64_FORMAT "%s", rank, job->options->prefix != NULL ? job->options->prefix : "", rank,
+                                               job->options->format == TN_RESHARD_CKPT ? ".ckpt" : ".safetensors");
+  if (!(job->options->format == TN_RESHARD_CKPT ? write_ckpt : write_safetensors) (job, slices, name, &file, error))
     return FALSE;
-  for (const char *next; (next = tn_safetensors_writer_next (writer)) != NULL;)
-    if (!write_slice (job, find_slice (slices, next), writer, error))
-      return FALSE;
   note_file (job, name, file);
-  return tn_durable_file_finish (g_steal_pointer (&file), FALSE, error);
+  return tn_durable_file_finish (g_steal_pointer (&file), job->options->format != TN_RESHARD_TENON, error);
 }
 
 static JsonObject *
@@ -469,7 +271,7 @@ static gboolean
 write_state (Job *job, gint64 *step, GError **error)
 {
   TnCheckpointState state = { .best = G_MAXDOUBLE, .best_step = -1 };
-  if (job->reader.state != NULL && g_file_test (job->reader.state, G_FILE_TEST_EXISTS) && !tn_checkpoint_state_load (job->reader.state, &state, error))
+  if (job->source.state != NULL && g_file_test (job->source.state, G_FILE_TEST_EXISTS) && !tn_checkpoint_state_load (job->source.state, &state, error))
     return FALSE;
   g_autofree char *text = tn_checkpoint_state_to_text (&state), *path = g_build_filename (job->folder, TN_CHECKPOINT_STATE, NULL);
   g_autoptr (TnDurableFile) file = tn_durable_file_new (path, 0, error);
@@ -515,15 +317,34 @@ take_strategy (Job *job, const TnStrategyFile *strategy, GError **error)
   return TRUE;
 }
 
+/* All ranks of all layouts, so that what is not split can go to each of them. */
+static void
+count_ranks (Job *job)
+{
+  GHashTableIter iter;
+  gpointer layout;
+  g_hash_table_iter_init (&iter, job->layouts);
+  while (g_hash_table_iter_next (&iter, NULL, &layout))
+    for (int64_t i = 0; i < ((TnLayout *) layout)->mesh->n_ranks; i++)
+      slices_of (job, ((TnLayout *) layout)->mesh->ranks[i]);
+}
+
 static gboolean
-run (Job *job, const char *from, const TnStrategyFile *strategy, GError **error)
+run (Job *job, const char *from, GError **error)
 {
   gint64 step;
-  if (!(g_file_test (from, G_FILE_TEST_IS_DIR) ? read_manifest (&job->reader, from, error) : read_single (&job->reader, from, error))
-      || !take_strategy (job, strategy, error))
+  if (!tn_reshard_source_open (&job->source, from, job->options->from_strategy, error)
+      || !take_strategy (job, job->options->strategy, error))
     return FALSE;
-  for (guint i = 0; i < job->reader.sources->len; i++)
-    if (!place_slices (job, job->reader.sources->pdata[i], error))
+  if (job->options->prefix != NULL && (strchr (job->options->prefix, '/') != NULL || *job->options->prefix == '.'))
+    {
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("“%s” is no beginning of a file name."), job->options->prefix);
+      return FALSE;
+    }
+  if (job->options->format != TN_RESHARD_TENON)
+    count_ranks (job);
+  for (guint i = 0; i < job->source.tensors->len; i++)
+    if (!place_slices (job, job->source.tensors->pdata[i], error))
       return FALSE;
   g_autoptr (GDir) dir = g_dir_open (job->folder, 0, NULL);
   if (dir != NULL && g_dir_read_name (dir) != NULL)
@@ -539,6 +360,8 @@ run (Job *job, const char *from, const TnStrategyFile *strategy, GError **error)
   for (guint r = 0; r < job->ranks->len; r++)
     if (!write_rank (job, r, error))
       return FALSE;
+  if (job->options->format != TN_RESHARD_TENON)
+    return tn_durable_sync_dir (job->folder, error);
   return write_state (job, &step, error) && write_manifest (job, step, error);
 }
 
@@ -554,28 +377,20 @@ free_layout (gpointer data)
   tn_layout_unref (data);
 }
 
-static void
-free_file (gpointer data)
-{
-  tn_safetensors_free (data);
-}
-
 gboolean
-tn_reshard (const char *from, const TnStrategyFile *strategy, const char *to, TnReshardReport *report, GError **error)
+tn_reshard (const char *from, const TnReshardOptions *options, const char *to, TnReshardReport *report, GError **error)
 {
-  Job job = { .folder = to };
-  job.reader.sources = g_ptr_array_new_with_free_func (free_source);
-  job.reader.files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_file);
+  Job job = { .folder = to, .options = options };
   job.ranks = g_ptr_array_new_with_free_func (free_slices);
   job.layouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_layout);
   job.files = json_object_new ();
-  gboolean ok = run (&job, from, strategy, error);
-  job.report.tensors = job.reader.sources->len;
+  gboolean ok = run (&job, from, error);
+  job.report.tensors = job.source.tensors->len;
   job.report.ranks = job.ranks->len;
-  job.report.peak_bytes = job.reader.peak;
+  job.report.peak_bytes = job.source.peak;
   if (report != NULL)
     *report = job.report;
-  reader_clear (&job.reader);
+  tn_reshard_source_clear (&job.source);
   g_ptr_array_unref (job.ranks);
   g_hash_table_unref (job.layouts);
   json_object_unref (job.files);

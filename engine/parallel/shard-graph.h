@@ -43,6 +43,7 @@ typedef struct
   int optimizer_level;        /* 0: parameters and states lie as they are computed with; 1 to 3: cut over the replicas too */
   int64_t optimizer_shard;    /* -1: over all replicas */
   int64_t optimizer_threshold; /* bytes that a parameter must have */
+  const struct _TnSharded *like; /* (nullable): parameters lie as in this one, over a mesh that @mesh is or refines */
   gboolean local_batch_norm;  /* statistics of each rank's rows alone, as MindSpore's data_parallel has them */
 } TnShardOptions;
 

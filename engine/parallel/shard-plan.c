@@ -84,10 +84,26 @@ plan_whole (TnSharded *self, const TnValue *value)
   set_layout (&self->used[at], tn_layout_ref (self->layouts[at]));
 }
 
+/* As it lies in the graph that this one goes along with, whatever the node that reads it wants. */
+static gboolean
+plan_like (TnSharded *self, const TnValue *value, TnLayout *layout, TnLayout *there, GError **error)
+{
+  int at = tn_sharded_index (self, value);
+  TnLayout *kept = tn_layout_refined (there, self->mesh, error);
+  if (kept == NULL)
+    return FALSE;
+  set_layout (&self->layouts[at], kept);
+  set_layout (&self->used[at], tn_layout_ref (layout));
+  return TRUE;
+}
+
 /* A parameter is first read: it is computed with as @layout, and kept so or cut further by the optimizer's sharding. */
 static gboolean
 plan_parameter (TnSharded *self, const TnValue *value, TnLayout *layout, TnMesh **finer, GError **error)
 {
+  TnLayout *there = self->options.like != NULL ? tn_sharded_parameter (self->options.like, value->node->name) : NULL;
+  if (there != NULL)
+    return plan_like (self, value, layout, there, error);
   int at = tn_sharded_index (self, value);
   const TnParameterInfo *info = tn_node_parameter_info (value->node);
   g_autoptr (TnLayout) kept = tn_layout_ref (layout);

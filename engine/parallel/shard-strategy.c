@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/shard-private.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "ops/op.h"
@@ -64,7 +65,7 @@ layouts_of_counts (const TnSharded *self, const TnNode *node, const TnShardStrat
           {
             g_autofree char *shape = tn_shape_to_string (tn_in_shape (node, k));
             g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_AXIS,
-                         _ ("The strategy “%s” cuts dimension %d of input %d of %s (%s, shape %s) in %" G_GINT64_FORMAT ": there must be one count a dimension, equal for dimensions that go together, and 1 where the operator needs it whole."),
+                         _ ("The strategy “%s” cuts dimension %d of input %d of %s (%s, shape %s) in %" PRId64 ": there must be one count a dimension, equal for dimensions that go together, and 1 where the operator needs it whole."),
                          strategy->pattern, d, k, node->name, node->op->name, shape, count);
             return FALSE;
           }
@@ -81,7 +82,7 @@ layouts_of_counts (const TnSharded *self, const TnNode *node, const TnShardStrat
     }
   if (self->mesh->n_ranks % product != 0)
     {
-      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The strategy “%s” makes %" G_GINT64_FORMAT " pieces, which does not divide the %" G_GINT64_FORMAT " ranks."),
+      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_RANK_COUNT, _ ("The strategy “%s” makes %" PRId64 " pieces, which does not divide the %" PRId64 " ranks."),
                    strategy->pattern, product, self->mesh->n_ranks);
       return FALSE;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/strategy-metadata.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
@@ -198,7 +199,7 @@ tn_get_strategy_metadata (const TnNetwork *network, int64_t rank_id, GError **er
     return NULL;
   if (rank_id == -1 || bsearch (&rank_id, record->ranks, (size_t) record->n_ranks, sizeof rank_id, compare_ranks) != NULL)
     return view_new (record, rank_id, rank_id);
-  g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no rank %" G_GINT64_FORMAT ": ranks are %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT "."), rank_id, record->ranks[0],
+  g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("There is no rank %" PRId64 ": ranks are %" PRId64 " to %" PRId64 "."), rank_id, record->ranks[0],
                record->ranks[record->n_ranks - 1]);
   record_unref (record);
   return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/check.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -84,10 +85,10 @@ check_settings (TnCheck *self, const TnSettings *settings)
     add (self, TN_FINDING_WARNING, "length", "train.epochs", g_strdup ("1"), g_strdup (_("With 0 epochs and no number of steps the run ends at once.")));
   if (threads > tn_cpu_count_allowed ())
     add (self, TN_FINDING_WARNING, "threads", "device.threads", g_strdup ("0"),
-         g_strdup_printf (_("%" G_GINT64_FORMAT " threads on %d processors are slower than one each."), threads, tn_cpu_count_allowed ()));
+         g_strdup_printf (_("%" PRId64 " threads on %d processors are slower than one each."), threads, tn_cpu_count_allowed ()));
   if (patience > 0 && epochs > 0 && patience >= epochs)
     add (self, TN_FINDING_WARNING, "early-stop", "train.early_stop", NULL,
-         g_strdup_printf (_("%" G_GINT64_FORMAT " checks without gain never come in %" G_GINT64_FORMAT " epochs: the run never stops early."), patience,
+         g_strdup_printf (_("%" PRId64 " checks without gain never come in %" PRId64 " epochs: the run never stops early."), patience,
                           epochs));
 }
 
@@ -104,7 +105,7 @@ check_split (TnCheck *self, const TnInput *input, const TnSettings *settings)
   self->total_steps = epochs > 0 && most > 0 ? MIN (epochs * self->steps_per_epoch, most) : epochs > 0 ? epochs * self->steps_per_epoch : most;
   if (n < batch)
     add (self, input->options.drop_last ? TN_FINDING_ERROR : TN_FINDING_WARNING, "batch", "train.batch", g_strdup_printf ("%" G_GINT64_FORMAT, MAX (n, 1)),
-         g_strdup_printf (_("A batch of %" G_GINT64_FORMAT " is more than the %" G_GINT64_FORMAT " samples to train on."), batch, n));
+         g_strdup_printf (_("A batch of %" PRId64 " is more than the %" PRId64 " samples to train on."), batch, n));
   if (self->n_held_out == 0)
     add (self, TN_FINDING_NOTE, "validation", "data.validation", g_strdup ("last:10%"),
          g_strdup (_("No samples are held out: nothing will say how well the model does on new ones.")));
@@ -130,10 +131,10 @@ check_labels (TnCheck *self, const TnInput *input, TnModel *model, const TnSetti
   gint64 outputs = tn_shape_count (&shape), needed = has_classes ? dataset->n_classes : dataset->target_width;
   if (has_classes ? needed > outputs : needed != outputs)
     add (self, TN_FINDING_ERROR, "outputs", "model.preset", NULL,
-         g_strdup_printf (_("The data need %" G_GINT64_FORMAT " outputs, the model's last cell has %" G_GINT64_FORMAT "."), needed, outputs));
+         g_strdup_printf (_("The data need %" PRId64 " outputs, the model's last cell has %" PRId64 "."), needed, outputs));
   else if (has_classes && needed < outputs)
     add (self, TN_FINDING_NOTE, "outputs", NULL, NULL,
-         g_strdup_printf (_("The model has %" G_GINT64_FORMAT " outputs, the data %" G_GINT64_FORMAT " classes: the rest is never the answer."), outputs, needed));
+         g_strdup_printf (_("The model has %" PRId64 " outputs, the data %" PRId64 " classes: the rest is never the answer."), outputs, needed));
 }
 
 static void
@@ -145,7 +146,7 @@ check_memory (TnCheck *self)
   gint64 fits = m->largest_batch;
   if (needed > m->allowed)
     add (self, TN_FINDING_ERROR, "memory", "train.batch", fits >= 1 ? g_strdup_printf ("%" G_GINT64_FORMAT, fits) : NULL,
-         fits >= 1 ? g_strdup_printf (_("This run needs %s (data %s); %s are allowed. Largest batch that fits: %" G_GINT64_FORMAT "."), need, data, allowed, fits)
+         fits >= 1 ? g_strdup_printf (_("This run needs %s (data %s); %s are allowed. Largest batch that fits: %" PRId64 "."), need, data, allowed, fits)
                    : g_strdup_printf (_("This run needs %s (data %s); %s are allowed. No batch fits."), need, data, allowed));
   else if ((double) needed > MEMORY_WARN_SHARE * (double) m->allowed)
     add (self, TN_FINDING_WARNING, "memory", "train.batch", NULL, g_strdup_printf (_("This run needs %s of the %s that are allowed."), need, allowed));

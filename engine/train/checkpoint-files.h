@@ -5,10 +5,11 @@
 /* Names and texts that the writer and the reader of checkpoints share. */
 #define TN_CHECKPOINT_MANIFEST "manifest.json"
 #define TN_CHECKPOINT_STATE "state.json"
-#define TN_CHECKPOINT_RANK_0 "rank-0000.safetensors"
 #define TN_CHECKPOINT_PINNED "pinned"
 #define TN_CHECKPOINT_FORMAT "tenon-checkpoint"
 
+/** "rank-0000.safetensors"; free with g_free. */
+char *tn_checkpoint_rank_file (int rank);
 /** "step-00001875" -> 1875; FALSE for other names. */
 gboolean tn_checkpoint_parse_step (const char *name, gint64 *step);
 /** Steps of folders in @folder by name, ascending, with and without a manifest. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,9 +20,33 @@ struct _TnCheckpoint
   char *path;
   TnCheckpointState state;
   GPtrArray *names;    /* char *, in the manifest's order */
-  GHashTable *tensors; /* name -> TnTensor */
-  GHashTable *files;   /* name -> TnSafetensors, while loading */
+  GHashTable *stored;  /* name -> Stored */
+  GHashTable *tensors; /* name -> TnTensor; none where they were left in the files */
+  GHashTable *files;   /* name -> TnSafetensors */
 };
+
+/* A piece of a tensor. */
+typedef struct
+{
+  TnSafetensors *file;
+  TnBox box;
+} Part;
+
+typedef struct
+{
+  TnDType dtype;
+  TnShape shape;
+  GArray *parts; /* Part */
+  int64_t n;     /* elements in them */
+} Stored;
+
+static void
+stored_free (gpointer data)
+{
+  Stored *stored = data;
+  g_array_unref (stored->parts);
+  g_free (stored);
+}
 
 static gboolean
 refuse (const char *path, const char *what, GError **error)
@@ -47,7 +72,7 @@ file_crc (const char *path, gint64 expected_size, guint32 *crc, GError **error)
   gboolean ok = (gint64) size == expected_size;
   if (!ok)
     g_set_error (error, TN_ERROR, TN_ERROR_FORMAT,
-                 _("“%s” has %" G_GUINT64_FORMAT " bytes, the manifest says %" G_GINT64_FORMAT "."), path, size, expected_size);
+                 _("“%s” has %" PRIu64 " bytes, the manifest says %" PRId64 "."), path, size, expected_size);
   g_autofree guint8 *block = g_malloc (READ_BYTES);
   *crc = 0;
   for (guint64 at = 0; ok && at < size; at += READ_BYTES)
@@ -117,9 +142,9 @@ open_file (TnCheckpoint *self, JsonObject *files, const char *name, GError **err
 }
 
 static gboolean
-read_box (TnCheckpoint *self, JsonArray *box, const TnShape *shape, gint64 lo[TN_MAX_DIMS], TnShape *size, GError **error)
+read_box (TnCheckpoint *self, JsonArray *box, const TnShape *shape, TnBox *out, TnShape *size, GError **error)
 {
-  size->n_dims = shape->n_dims;
+  size->n_dims = out->n_dims = shape->n_dims;
   if (json_array_get_length (box) != (guint) shape->n_dims)
     return refuse (self->path, _("a piece has another number of dimensions than its tensor"), error);
   for (int d = 0; d < shape->n_dims; d++)
@@ -128,92 +153,131 @@ read_box (TnCheckpoint *self, JsonArray *box, const TnShape *shape, gint64 lo[TN
       JsonArray *range = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
       if (range == NULL || json_array_get_length (range) != 2)
         return refuse (self->path, _("a piece has no proper box"), error);
-      lo[d] = json_array_get_int_element (range, 0);
-      gint64 hi = json_array_get_int_element (range, 1);
-      if (lo[d] < 0 || hi < lo[d] || hi > shape->dims[d])
+      out->lo[d] = json_array_get_int_element (range, 0);
+      out->hi[d] = json_array_get_int_element (range, 1);
+      if (out->lo[d] < 0 || out->hi[d] < out->lo[d] || out->hi[d] > shape->dims[d])
         return refuse (self->path, _("a piece lies outside of its tensor"), error);
-      size->dims[d] = hi - lo[d];
+      size->dims[d] = out->hi[d] - out->lo[d];
     }
   return TRUE;
 }
 
-static TnTensor *
-window (TnTensor *whole, const gint64 lo[TN_MAX_DIMS], const TnShape *size, GError **error)
+/* What the header of its file says of a piece must be what the manifest says. */
+static gboolean
+read_part (TnCheckpoint *self, JsonObject *files, const char *name, JsonNode *node, Stored *stored, GError **error)
 {
-  TnTensor *view = tn_tensor_ref (whole);
-  for (int d = 0; d < size->n_dims && view != NULL; d++)
+  JsonObject *object = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+  const char *file_name;
+  JsonArray *box;
+  TnShape size = { 0 };
+  Part part = { 0 };
+  if (object == NULL)
+    return refuse (self->path, _("a piece is not an object"), error);
+  if (!tn_json_get_string (object, "file", &file_name, name, error) || !tn_json_get_array (object, "box", &box, name, error)
+      || !read_box (self, box, &stored->shape, &part.box, &size, error) || (part.file = open_file (self, files, file_name, error)) == NULL)
+    return FALSE;
+  const TnSafetensorsEntry *entry = tn_safetensors_find (part.file, name);
+  if (entry == NULL)
+    return refuse (self->path, _("a piece is not in the file that the manifest names"), error);
+  if (entry->dtype != stored->dtype || !tn_shape_equal (&entry->shape, &size))
+    return refuse (self->path, _("a piece has another shape or type than the manifest says"), error);
+  for (guint i = 0; i < stored->parts->len; i++)
     {
-      TnTensor *next = tn_tensor_slice (view, d, lo[d], size->dims[d], error);
+      TnBox both;
+      if (tn_box_intersect (&g_array_index (stored->parts, Part, i).box, &part.box, &both) && tn_box_count (&both) > 0)
+        return refuse (self->path, _("two pieces of a tensor overlap"), error);
+    }
+  stored->n += tn_box_count (&part.box);
+  g_array_append_val (stored->parts, part);
+  return TRUE;
+}
+
+static gboolean
+read_tensor (TnCheckpoint *self, JsonObject *files, const char *name, JsonObject *entry, GError **error)
+{
+  const char *dtype_name;
+  JsonArray *parts;
+  size_t bytes;
+  gint64 dims[TN_MAX_DIMS];
+  Stored *stored = g_new0 (Stored, 1);
+  stored->parts = g_array_new (FALSE, TRUE, sizeof (Part));
+  char *key = g_strdup (name);
+  g_ptr_array_add (self->names, key);
+  g_hash_table_insert (self->stored, key, stored);
+  if (!tn_json_get_string (entry, "dtype", &dtype_name, name, error)
+      || !tn_json_get_ints (entry, "shape", 0, G_MAXINT64, dims, TN_MAX_DIMS, &stored->shape.n_dims, name, error)
+      || !tn_json_get_array (entry, "parts", &parts, name, error))
+    return FALSE;
+  for (int d = 0; d < stored->shape.n_dims; d++)
+    stored->shape.dims[d] = dims[d];
+  if (!tn_dtype_parse (dtype_name, &stored->dtype))
+    return refuse (self->path, _("it has a tensor of an unknown type"), error);
+  if (!tn_shape_bytes (&stored->shape, tn_dtype_size (stored->dtype), &bytes, error))
+    return FALSE;
+  for (guint i = 0; i < json_array_get_length (parts); i++)
+    if (!read_part (self, files, name, json_array_get_element (parts, i), stored, error))
+      return FALSE;
+  if (stored->parts->len == 0 || stored->n != tn_shape_count (&stored->shape))
+    return refuse (self->path, _("the pieces of a tensor do not make the whole"), error);
+  return TRUE;
+}
+
+/* The window of @tensor that @inner of the whole is, of which the tensor itself is @outer. */
+static TnTensor *
+window (TnTensor *tensor, const TnBox *outer, const TnBox *inner, GError **error)
+{
+  TnTensor *view = tn_tensor_ref (tensor);
+  for (int d = 0; d < inner->n_dims && view != NULL; d++)
+    {
+      TnTensor *next = tn_tensor_slice (view, d, inner->lo[d] - outer->lo[d], inner->hi[d] - inner->lo[d], error);
       tn_tensor_unref (view);
       view = next;
     }
   return view;
 }
 
+/* @box of the tensor, from the pieces that are in it. */
 static gboolean
-load_part (TnCheckpoint *self, JsonObject *files, const char *name, JsonNode *node, TnTensor **whole, TnDType dtype,
-           const TnShape *shape, gint64 *n_read, GError **error)
+load_box (const Stored *stored, const char *name, const TnBox *box, TnTensor *out, GError **error)
 {
-  JsonObject *part = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const char *file_name;
-  JsonArray *box;
-  gint64 lo[TN_MAX_DIMS];
-  TnShape size;
-  if (part == NULL)
-    return refuse (self->path, _("a piece is not an object"), error);
-  if (!tn_json_get_string (part, "file", &file_name, name, error) || !tn_json_get_array (part, "box", &box, name, error)
-      || !read_box (self, box, shape, lo, &size, error))
-    return FALSE;
-  TnSafetensors *file = open_file (self, files, file_name, error);
-  if (file == NULL)
-    return FALSE;
-  g_autoptr (TnTensor) piece = tn_safetensors_load (file, name, error);
-  if (piece == NULL)
-    return FALSE;
-  if (piece->dtype != dtype || !tn_shape_equal (&piece->shape, &size))
-    return refuse (self->path, _("a piece has another shape or type than the manifest says"), error);
-  *n_read += tn_tensor_count (piece);
-  if (*whole == NULL && tn_shape_equal (&size, shape)) /* the usual case: one piece is everything */
+  for (guint i = 0; i < stored->parts->len; i++)
     {
-      *whole = g_steal_pointer (&piece);
-      return TRUE;
+      const Part *part = &g_array_index (stored->parts, Part, i);
+      TnBox both;
+      if (tn_box_equal (&part->box, box) && stored->dtype != TN_DTYPE_BOOL && G_BYTE_ORDER == G_LITTLE_ENDIAN)
+        return tn_safetensors_load_raw (part->file, tn_safetensors_find (part->file, name), tn_tensor_data (out), error);
+      if (!tn_box_intersect (&part->box, box, &both))
+        continue;
+      g_autoptr (TnTensor) piece = tn_safetensors_load (part->file, name, error);
+      g_autoptr (TnTensor) from = piece != NULL ? window (piece, &part->box, &both, error) : NULL;
+      g_autoptr (TnTensor) to = from != NULL ? window (out, box, &both, error) : NULL;
+      if (to == NULL || !tn_tensor_copy (to, from, error))
+        return FALSE;
     }
-  if (*whole == NULL && (*whole = tn_tensor_new (dtype, *shape, error)) == NULL)
-    return FALSE;
-  g_autoptr (TnTensor) view = window (*whole, lo, &size, error);
-  return view != NULL && tn_tensor_copy (view, piece, error);
+  return TRUE;
+}
+
+static TnBox
+whole_box (const TnShape *shape)
+{
+  TnBox box = { .n_dims = shape->n_dims };
+  memcpy (box.hi, shape->dims, sizeof box.hi);
+  return box;
 }
 
 static gboolean
-load_tensor (TnCheckpoint *self, JsonObject *files, const char *name, JsonObject *entry, GError **error)
+load_tensors (TnCheckpoint *self, GError **error)
 {
-  const char *dtype_name;
-  TnDType dtype;
-  TnShape shape = { 0 };
-  JsonArray *parts;
-  size_t bytes;
-  gint64 dims[TN_MAX_DIMS];
-  if (!tn_json_get_string (entry, "dtype", &dtype_name, name, error)
-      || !tn_json_get_ints (entry, "shape", 0, G_MAXINT64, dims, TN_MAX_DIMS, &shape.n_dims, name, error)
-      || !tn_json_get_array (entry, "parts", &parts, name, error))
-    return FALSE;
-  for (int d = 0; d < shape.n_dims; d++)
-    shape.dims[d] = dims[d];
-  if (!tn_dtype_parse (dtype_name, &dtype))
-    return refuse (self->path, _("it has a tensor of an unknown type"), error);
-  if (!tn_shape_bytes (&shape, tn_dtype_size (dtype), &bytes, error))
-    return FALSE;
-
-  g_autoptr (TnTensor) whole = NULL;
-  gint64 n_read = 0;
-  for (guint i = 0; i < json_array_get_length (parts); i++)
-    if (!load_part (self, files, name, json_array_get_element (parts, i), &whole, dtype, &shape, &n_read, error))
-      return FALSE;
-  if (whole == NULL || n_read != tn_shape_count (&shape))
-    return refuse (self->path, _("the pieces of a tensor do not make the whole"), error);
-  char *key = g_strdup (name);
-  g_ptr_array_add (self->names, key);
-  g_hash_table_insert (self->tensors, key, g_steal_pointer (&whole));
+  for (guint i = 0; i < self->names->len; i++)
+    {
+      const char *name = g_ptr_array_index (self->names, i);
+      const Stored *stored = g_hash_table_lookup (self->stored, name);
+      g_autoptr (TnTensor) tensor = tn_tensor_new (stored->dtype, stored->shape, error);
+      TnBox box = whole_box (&stored->shape);
+      if (tensor == NULL || !load_box (stored, name, &box, tensor, error))
+        return FALSE;
+      g_hash_table_insert (self->tensors, g_strdup (name), g_steal_pointer (&tensor));
+    }
   return TRUE;
 }
 
@@ -254,29 +318,34 @@ load_manifest (TnCheckpoint *self, GError **error)
     {
       JsonObject *entry;
       if (!tn_json_get_object (tensors, l->data, &entry, "tensors", error)
-          || !load_tensor (self, files, l->data, entry, error))
+          || !read_tensor (self, files, l->data, entry, error))
         return FALSE;
     }
   return TRUE;
+}
+
+static TnCheckpoint *
+open_unread (const char *path, GError **error)
+{
+  g_autoptr (TnCheckpoint) self = g_new0 (TnCheckpoint, 1);
+  self->path = g_strdup (path);
+  self->names = g_ptr_array_new ();
+  self->stored = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, stored_free);
+  self->tensors = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tn_tensor_unref);
+  self->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tn_safetensors_free);
+  return load_manifest (self, error) ? g_steal_pointer (&self) : NULL;
 }
 
 TnCheckpoint *
 tn_checkpoint_open (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
-  g_autoptr (TnCheckpoint) self = g_new0 (TnCheckpoint, 1);
-  self->path = g_strdup (path);
-  self->names = g_ptr_array_new ();
-  self->tensors = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tn_tensor_unref);
-  self->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) tn_safetensors_free);
-  if (!load_manifest (self, error))
-    return NULL;
-  g_hash_table_remove_all (self->files);
-  return g_steal_pointer (&self);
+  g_autoptr (TnCheckpoint) self = open_unread (path, error);
+  return self != NULL && load_tensors (self, error) ? g_steal_pointer (&self) : NULL;
 }
 
-TnCheckpoint *
-tn_checkpoint_open_newest (const char *folder, char **passed_over, GError **error)
+static TnCheckpoint *
+open_newest (const char *folder, gboolean unread, char **passed_over, GError **error)
 {
   g_return_val_if_fail (folder != NULL, NULL);
   if (passed_over != NULL)
@@ -287,7 +356,7 @@ tn_checkpoint_open_newest (const char *folder, char **passed_over, GError **erro
     {
       g_autofree char *path = tn_checkpoint_step_path (folder, g_array_index (steps, gint64, i));
       g_autoptr (GError) failure = NULL;
-      TnCheckpoint *self = tn_checkpoint_open (path, &failure);
+      TnCheckpoint *self = unread ? open_unread (path, &failure) : tn_checkpoint_open (path, &failure);
       if (self != NULL)
         {
           if (passed_over != NULL && skipped->len > 0)
@@ -308,6 +377,18 @@ tn_checkpoint_open_newest (const char *folder, char **passed_over, GError **erro
   return NULL;
 }
 
+TnCheckpoint *
+tn_checkpoint_open_newest (const char *folder, char **passed_over, GError **error)
+{
+  return open_newest (folder, FALSE, passed_over, error);
+}
+
+TnCheckpoint *
+tn_checkpoint_open_newest_unread (const char *folder, char **passed_over, GError **error)
+{
+  return open_newest (folder, TRUE, passed_over, error);
+}
+
 void
 tn_checkpoint_free (TnCheckpoint *self)
 {
@@ -315,6 +396,7 @@ tn_checkpoint_free (TnCheckpoint *self)
     return;
   g_free (self->path);
   g_ptr_array_unref (self->names);
+  g_hash_table_unref (self->stored);
   g_hash_table_unref (self->tensors);
   g_hash_table_unref (self->files);
   g_free (self);
@@ -353,19 +435,19 @@ tn_checkpoint_tensor (const TnCheckpoint *self, const char *name)
 static gboolean
 check_match (const TnCheckpoint *self, const TnCheckpointTensor *wanted, GError **error)
 {
-  TnTensor *found = tn_checkpoint_tensor (self, wanted->name);
+  const Stored *found = g_hash_table_lookup (self->stored, wanted->name);
+  const TnShape *shape = wanted->whole != NULL ? wanted->whole : &wanted->tensor->shape;
   if (found == NULL)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _("Checkpoint “%s” has no tensor “%s”, which the model needs."),
                    self->path, wanted->name);
       return FALSE;
     }
-  if (found->dtype == wanted->tensor->dtype && tn_shape_equal (&found->shape, &wanted->tensor->shape))
+  if (found->dtype == wanted->tensor->dtype && tn_shape_equal (&found->shape, shape))
     return TRUE;
-  g_autofree char *have = tn_tensor_to_string (found, 0);
-  g_autofree char *want = tn_tensor_to_string (wanted->tensor, 0);
-  g_set_error (error, TN_ERROR, TN_ERROR_SHAPE, _("“%s” is %s in checkpoint “%s”, the model needs %s."), wanted->name, have,
-               self->path, want);
+  g_autofree char *have = tn_shape_to_string (&found->shape), *want = tn_shape_to_string (shape);
+  g_set_error (error, TN_ERROR, TN_ERROR_SHAPE, _("“%s” is %s %s in checkpoint “%s”, the model needs %s %s."), wanted->name,
+               tn_dtype_name (found->dtype), have, self->path, tn_dtype_name (wanted->tensor->dtype), want);
   return FALSE;
 }
 
@@ -387,7 +469,15 @@ tn_checkpoint_restore (const TnCheckpoint *self, const TnCheckpointTensor *tenso
         return FALSE;
       }
   for (int i = 0; i < n_tensors; i++)
-    memcpy (tn_tensor_data (tensors[i].tensor), tn_tensor_data (tn_checkpoint_tensor (self, tensors[i].name)),
-            tn_tensor_bytes (tensors[i].tensor));
+    {
+      const TnCheckpointTensor *next = &tensors[i];
+      TnTensor *there = tn_checkpoint_tensor (self, next->name);
+      const Stored *stored = g_hash_table_lookup (self->stored, next->name);
+      TnBox whole = whole_box (&stored->shape);
+      if (there != NULL && next->whole == NULL)
+        memcpy (tn_tensor_data (next->tensor), tn_tensor_data (there), tn_tensor_bytes (next->tensor));
+      else if (!load_box (stored, next->name, next->whole != NULL ? next->box : &whole, next->tensor, error))
+        return FALSE;
+    }
   return TRUE;
 }

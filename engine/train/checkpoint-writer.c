@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -22,7 +23,11 @@ typedef struct
 {
   char *name;
   TnDType dtype;
-  TnShape shape;
+  TnShape shape; /* of what is written */
+  TnShape whole; /* of which that is this box */
+  TnBox box;
+  int rank;
+  gboolean copy; /* is not written */
   size_t offset, bytes;
 } Slot;
 
@@ -31,7 +36,7 @@ struct _TnCheckpointWriter
   char *folder;
   Slot *slots;
   int n_slots;
-  GHashTable *by_name; /* name -> Slot */
+  int n_ranks; /* one more than the highest */
   guint8 *buffer;      /* all tensors of the one in flight */
   TnCheckpointBarrier barrier;
   TnCheckpointFunc func;
@@ -85,29 +90,48 @@ note_file (JsonObject *files, const char *name, TnDurableFile *file)
 }
 
 static gboolean
-write_tensors (TnCheckpointWriter *self, const char *path, JsonObject *files, GError **error)
+write_rank (TnCheckpointWriter *self, int rank, const char *path, JsonObject *files, GError **error)
 {
+  g_autoptr (GHashTable) by_name = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (TnSafetensorsWriter) writer = tn_safetensors_writer_new ();
   g_autofree char *version = g_strdup_printf ("%d", TN_CHECKPOINT_VERSION);
   tn_safetensors_writer_set_metadata (writer, "format", TN_CHECKPOINT_FORMAT);
   tn_safetensors_writer_set_metadata (writer, "version", version);
   for (int i = 0; i < self->n_slots; i++)
-    if (!tn_safetensors_writer_add (writer, self->slots[i].name, self->slots[i].dtype, self->slots[i].shape, error))
-      return FALSE;
+    {
+      Slot *slot = &self->slots[i];
+      if (slot->copy || slot->rank != rank)
+        continue;
+      g_hash_table_insert (by_name, slot->name, slot);
+      if (!tn_safetensors_writer_add (writer, slot->name, slot->dtype, slot->shape, error))
+        return FALSE;
+    }
+  if (g_hash_table_size (by_name) == 0 && self->n_slots > 0) /* holds copies only */
+    return TRUE;
 
-  g_autofree char *name = g_build_filename (path, TN_CHECKPOINT_RANK_0, NULL);
+  g_autofree char *plain = tn_checkpoint_rank_file (rank);
+  g_autofree char *name = g_build_filename (path, plain, NULL);
   g_autoptr (TnDurableFile) file = tn_durable_file_new (name, tn_safetensors_writer_size (writer), error);
   Sink sink = { self, file };
   if (file == NULL || !tn_safetensors_writer_begin (writer, write_chunks, &sink, error))
     return FALSE;
   for (const char *next; (next = tn_safetensors_writer_next (writer)) != NULL;)
     {
-      const Slot *slot = g_hash_table_lookup (self->by_name, next);
+      const Slot *slot = g_hash_table_lookup (by_name, next);
       if (!tn_safetensors_writer_write (writer, self->buffer + slot->offset, error))
         return FALSE;
     }
-  note_file (files, TN_CHECKPOINT_RANK_0, file);
+  note_file (files, plain, file);
   return tn_durable_file_finish (g_steal_pointer (&file), FALSE, error);
+}
+
+static gboolean
+write_tensors (TnCheckpointWriter *self, const char *path, JsonObject *files, GError **error)
+{
+  for (int rank = 0; rank < self->n_ranks; rank++)
+    if (!write_rank (self, rank, path, files, error))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -122,7 +146,25 @@ write_state (const TnCheckpointState *state, const char *path, JsonObject *files
   return tn_durable_file_finish (g_steal_pointer (&file), FALSE, error);
 }
 
-/* Tensor -> where its pieces are: one piece here, as one rank holds everything. */
+static JsonObject *
+describe_part (const Slot *slot)
+{
+  JsonArray *box = json_array_new ();
+  for (int d = 0; d < slot->box.n_dims; d++)
+    {
+      JsonArray *range = json_array_new ();
+      json_array_add_int_element (range, slot->box.lo[d]);
+      json_array_add_int_element (range, slot->box.hi[d]);
+      json_array_add_array_element (box, range);
+    }
+  JsonObject *part = json_object_new ();
+  g_autofree char *file = tn_checkpoint_rank_file (slot->rank);
+  json_object_set_string_member (part, "file", file);
+  json_object_set_array_member (part, "box", box);
+  return part;
+}
+
+/* Tensor -> where its pieces are. */
 static JsonObject *
 describe_tensors (const TnCheckpointWriter *self)
 {
@@ -130,24 +172,21 @@ describe_tensors (const TnCheckpointWriter *self)
   for (int i = 0; i < self->n_slots; i++)
     {
       const Slot *slot = &self->slots[i];
-      JsonArray *shape = json_array_new (), *box = json_array_new (), *parts = json_array_new ();
-      for (int d = 0; d < slot->shape.n_dims; d++)
+      if (slot->copy)
+        continue;
+      if (!json_object_has_member (tensors, slot->name))
         {
-          JsonArray *range = json_array_new ();
-          json_array_add_int_element (range, 0);
-          json_array_add_int_element (range, slot->shape.dims[d]);
-          json_array_add_array_element (box, range);
-          json_array_add_int_element (shape, slot->shape.dims[d]);
+          JsonArray *shape = json_array_new ();
+          for (int d = 0; d < slot->whole.n_dims; d++)
+            json_array_add_int_element (shape, slot->whole.dims[d]);
+          JsonObject *tensor = json_object_new ();
+          json_object_set_string_member (tensor, "dtype", tn_dtype_name (slot->dtype));
+          json_object_set_array_member (tensor, "shape", shape);
+          json_object_set_array_member (tensor, "parts", json_array_new ());
+          json_object_set_object_member (tensors, slot->name, tensor);
         }
-      JsonObject *part = json_object_new ();
-      json_object_set_string_member (part, "file", TN_CHECKPOINT_RANK_0);
-      json_object_set_array_member (part, "box", box);
-      json_array_add_object_element (parts, part);
-      JsonObject *tensor = json_object_new ();
-      json_object_set_string_member (tensor, "dtype", tn_dtype_name (slot->dtype));
-      json_object_set_array_member (tensor, "shape", shape);
-      json_object_set_array_member (tensor, "parts", parts);
-      json_object_set_object_member (tensors, slot->name, tensor);
+      JsonArray *parts = json_object_get_array_member (json_object_get_object_member (tensors, slot->name), "parts");
+      json_array_add_object_element (parts, describe_part (slot));
     }
   return tensors;
 }
@@ -161,7 +200,7 @@ write_manifest (TnCheckpointWriter *self, gint64 step, const char *path, JsonObj
   tn_json_set_int64_string (object, "step", step);
   tn_json_set_int64_string (object, "time_us", g_get_real_time ());
   json_object_set_string_member (object, "host", g_get_host_name ());
-  json_object_set_int_member (object, "ranks", 1);
+  json_object_set_int_member (object, "ranks", self->n_ranks);
   json_object_set_object_member (object, "files", json_object_ref (files));
   json_object_set_object_member (object, "tensors", describe_tensors (self));
   g_autoptr (JsonNode) node = json_node_init_object (json_node_alloc (), object);
@@ -287,18 +326,27 @@ take_buffers (TnCheckpointWriter *self, const TnCheckpointTensor *tensors, int n
       Slot *slot = &self->slots[i];
       slot->name = g_strdup (tensors[i].name);
       slot->dtype = tensors[i].tensor->dtype;
-      slot->shape = tensors[i].tensor->shape;
+      slot->shape = slot->whole = tensors[i].tensor->shape;
+      slot->box.n_dims = slot->shape.n_dims;
+      memcpy (slot->box.hi, slot->shape.dims, sizeof slot->box.hi);
+      if (tensors[i].whole != NULL)
+        {
+          slot->whole = *tensors[i].whole;
+          slot->box = *tensors[i].box;
+        }
+      slot->rank = tensors[i].rank;
+      slot->copy = tensors[i].copy;
+      self->n_ranks = MAX (self->n_ranks, slot->rank + 1);
       slot->offset = total;
-      slot->bytes = tn_tensor_bytes (tensors[i].tensor);
+      slot->bytes = slot->copy ? 0 : tn_tensor_bytes (tensors[i].tensor);
       if (!g_size_checked_add (&total, total, (slot->bytes + 63) & ~(size_t) 63))
         total = G_MAXSIZE;
-      g_hash_table_insert (self->by_name, slot->name, slot);
     }
   self->buffer = total == G_MAXSIZE ? NULL : g_try_malloc0 (MAX (total, 1));
   if (self->buffer == NULL)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_MEMORY,
-                   _("No memory for the %" G_GSIZE_FORMAT " bytes into which a checkpoint is copied."), total);
+                   _("No memory for the %zu bytes into which a checkpoint is copied."), total);
       return FALSE;
     }
   return TRUE;
@@ -316,7 +364,7 @@ tn_checkpoint_writer_new (const char *folder, const TnCheckpointTensor *tensors,
     }
   g_autoptr (TnCheckpointWriter) self = g_new0 (TnCheckpointWriter, 1);
   self->folder = g_strdup (folder);
-  self->by_name = g_hash_table_new (g_str_hash, g_str_equal);
+  self->n_ranks = 1;
   self->barrier = barrier;
   self->func = func;
   self->user_data = user_data;
@@ -355,7 +403,6 @@ tn_checkpoint_writer_free (TnCheckpointWriter *self)
   pthread_cond_destroy (&self->changed);
   for (int i = 0; i < self->n_slots; i++)
     g_free (self->slots[i].name);
-  g_hash_table_unref (self->by_name);
   g_clear_error (&self->failure);
   g_free (self->slots);
   g_free (self->buffer);
@@ -384,7 +431,8 @@ tn_checkpoint_writer_save (TnCheckpointWriter *self, const TnCheckpointTensor *t
   if (ok && self->last != state->step)
     {
       for (int i = 0; i < n_tensors; i++)
-        memcpy (self->buffer + self->slots[i].offset, tn_tensor_data (tensors[i].tensor), self->slots[i].bytes);
+        if (self->slots[i].bytes > 0)
+          memcpy (self->buffer + self->slots[i].offset, tn_tensor_data (tensors[i].tensor), self->slots[i].bytes);
       self->state = *state;
       self->last = state->step;
       self->busy = TRUE;

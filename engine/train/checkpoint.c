@@ -43,6 +43,12 @@ compare_steps (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
+char *
+tn_checkpoint_rank_file (int rank)
+{
+  return g_strdup_printf ("rank-%04d.safetensors", rank);
+}
+
 GArray *
 tn_checkpoint_list_folders (const char *folder)
 {

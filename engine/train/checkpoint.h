@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 #include <glib.h>
+#include "parallel/layout.h"
 #include "tensor/tensor.h"
 
 /* Checkpoints: the state of a run on disk, so that it can go on with the same bits.
  *
  *   checkpoints/step-00001875/
- *     rank-0000.safetensors   tensors (and the format version)
+ *     rank-0000.safetensors   tensors (and the format version); where weights are split, each rank has a file of its slices,
+ *                             and what several have alike stands in the first one's
  *     state.json              TnCheckpointState: 64-bit numbers as strings, floats as hex
  *     manifest.json           last: tensor -> [(file, box)], sizes, CRC-32C, time, host
  *
@@ -34,11 +36,15 @@ typedef struct
   char isa[64];         /* instruction level and libraries that made the bits */
 } TnCheckpointState;
 
-/** A tensor and its name; both belong to the caller. */
+/** A tensor and its name, or a slice of it; all belongs to the caller. */
 typedef struct
 {
   const char *name;
-  TnTensor *tensor; /* contiguous */
+  TnTensor *tensor;     /* contiguous */
+  int rank;             /* whose file it goes to */
+  const TnShape *whole; /* NULL: the tensor is all of it */
+  const TnBox *box;     /* with @whole: what of it */
+  gboolean copy;        /* is read, and not written, as another rank writes the same */
 } TnCheckpointTensor;
 
 /* Writer: one thread, one checkpoint in flight. */
@@ -90,6 +96,9 @@ typedef struct _TnCheckpoint TnCheckpoint;
  * Returns NULL without an error where there is none at all. Where some exist but none holds: TN_ERROR_FORMAT.
  */
 TnCheckpoint *tn_checkpoint_open_newest (const char *folder, char **passed_over, GError **error);
+/** The same with tensors left in their files, for tn_checkpoint_restore(): then no more is in memory than what is
+ * restored and one piece of a file. tn_checkpoint_tensor() has none. */
+TnCheckpoint *tn_checkpoint_open_newest_unread (const char *folder, char **passed_over, GError **error);
 /** One checkpoint, by its folder. Every file's size and CRC is compared. */
 TnCheckpoint *tn_checkpoint_open (const char *path, GError **error);
 void tn_checkpoint_free (TnCheckpoint *self);
@@ -100,7 +109,7 @@ int tn_checkpoint_n_tensors (const TnCheckpoint *self);
 const char *tn_checkpoint_tensor_name (const TnCheckpoint *self, int i);
 /** (transfer none) NULL if there is none of that name. */
 TnTensor *tn_checkpoint_tensor (const TnCheckpoint *self, const char *name);
-/** Copies every tensor into the one of the same name; names, shapes and dtypes must agree in both directions, and the
+/** Copies every tensor, or the slices that are asked for, however they were cut when they were written, into the one of the same name; names, shapes and dtypes must agree in both directions, and the
  * error names the first that does not. Nothing is written unless all agree. */
 gboolean tn_checkpoint_restore (const TnCheckpoint *self, const TnCheckpointTensor *tensors, int n_tensors, GError **error);
 

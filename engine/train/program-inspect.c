@@ -21,6 +21,8 @@ tn_program_gradient (TnProgram *self, const char *parameter, GError **error)
       TnTensor *tensor = tn_eager_value (self->eager, value, error);
       return tensor != NULL ? tn_tensor_cast (tensor, tensor->dtype, error) : NULL;
     }
+  if (tn_program_is_split (self))
+    return tn_program_gather_output (self, self->current, name, error);
   TnPlanRun run = tn_program_run (self, self->current, 0, 0);
   return tn_tensor_new_from (value->dtype, value->shape, tn_program_output (self->current, &run, name));
 }
@@ -78,7 +80,7 @@ tn_program_n_parameters (const TnProgram *self)
   int64_t n = 0;
   for (guint i = 0; i < self->state->len; i++)
     if (tn_program_state (self, (int) i)->role == TN_ROLE_TRAINED)
-      n += tn_tensor_count (tn_program_state (self, (int) i)->tensor);
+      n += tn_shape_count (&tn_program_state (self, (int) i)->shape);
   return n;
 }
 

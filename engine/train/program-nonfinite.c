@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/program-private.h"
 #include "base/error.h"
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,12 +46,16 @@ largest (const TnTensor *tensor)
 char *
 tn_program_find_nonfinite_state (const TnProgram *self)
 {
-  for (guint i = 0; i < self->state->len; i++)
+  for (int i = 0; i < tn_program_n_slices (self); i++)
     {
-      const TnStateEntry *entry = tn_program_state (self, (int) i);
+      int rank;
+      const TnStateEntry *entry = tn_program_slice (self, i, &rank);
       int64_t count = count_nonfinite (entry->tensor);
+      if (count > 0 && tn_program_is_split (self))
+        return g_strdup_printf (_ ("%s on rank %d, where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), entry->name, rank, count,
+                                tn_tensor_count (entry->tensor));
       if (count > 0)
-        return g_strdup_printf (_ ("%s, where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), entry->name, count,
+        return g_strdup_printf (_ ("%s, where %" PRId64 " of %" PRId64 " numbers are not finite"), entry->name, count,
                                 tn_tensor_count (entry->tensor));
     }
   return NULL;
@@ -101,14 +106,35 @@ describe_value (TnEager *eager, const TnGraph *graph, const TnNode *node, const 
   const char *parameter = gradient_of (graph, value);
   int64_t count = count_nonfinite (tensor), n = tn_tensor_count (tensor);
   if (parameter != NULL)
-    return g_strdup_printf (_ ("gradient of %s (%s), where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), parameter, node->name,
+    return g_strdup_printf (_ ("gradient of %s (%s), where %" PRId64 " of %" PRId64 " numbers are not finite"), parameter, node->name,
                             count, n);
-  return g_strdup_printf (_ ("output of %s, where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"), node->name, count, n);
+  return g_strdup_printf (_ ("output of %s, where %" PRId64 " of %" PRId64 " numbers are not finite"), node->name, count, n);
+}
+
+/* Where weights are split no rank can run the step alone: what it left in memory is looked at. */
+static char *
+find_nonfinite_gradient (TnProgram *self)
+{
+  const TnCompiled *compiled = self->current;
+  for (int i = 0; compiled != NULL && i < tn_graph_n_outputs (compiled->whole); i++)
+    {
+      TnNamedValue output = tn_graph_output (compiled->whole, i);
+      if (!g_str_has_prefix (output.name, "grad:"))
+        continue;
+      g_autoptr (TnTensor) tensor = tn_program_gather_output (self, compiled, output.name, NULL);
+      int64_t count = tensor != NULL ? count_nonfinite (tensor) : 0;
+      if (count > 0)
+        return g_strdup_printf (_ ("gradient of %s (%s), where %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " numbers are not finite"),
+                                output.name + strlen ("grad:"), output.value->node->name, count, tn_tensor_count (tensor));
+    }
+  return NULL;
 }
 
 char *
 tn_program_find_nonfinite (TnProgram *self, const TnProgramBatch *batch, int64_t step)
 {
+  if (tn_program_is_split (self))
+    return find_nonfinite_gradient (self);
   TnCompiled *compiled = tn_program_compiled (self, batch->n, TRUE, NULL);
   if (compiled == NULL)
     return NULL;

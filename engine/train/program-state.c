@@ -4,23 +4,46 @@
 #include "formats/safetensors.h"
 #include "nn/initializer.h"
 #include <math.h>
+#include <string.h>
+
+/* Which part of the whole this rank holds. */
+static gboolean
+place_slice (const TnProgram *self, const TnCompiled *compiled, const TnValue *value, TnStateEntry *entry, GError **error)
+{
+  if (compiled->sharded != NULL)
+    {
+      const TnLayout *layout = tn_sharded_layout (compiled->sharded, value);
+      entry->copy = tn_layout_replica (layout, self->place) != 0;
+      return tn_layout_slice (layout, &value->shape, layout->mesh->ranks[self->place], &entry->box, error);
+    }
+  entry->box.n_dims = value->shape.n_dims;
+  memcpy (entry->box.hi, value->shape.dims, sizeof value->shape.dims);
+  return TRUE;
+}
 
 gboolean
-tn_program_add_state (TnProgram *self, const TnGraph *graph, GError **error)
+tn_program_add_state (TnProgram *self, const TnCompiled *compiled, GError **error)
 {
+  const TnGraph *graph = compiled->whole != NULL ? compiled->whole : compiled->built;
   for (int i = 0; i < tn_graph_n_parameters (graph); i++)
     {
       const TnValue *value = tn_graph_parameter (graph, i);
       if (g_hash_table_contains (self->state_by_name, value->node->name))
         continue;
       const TnParameterInfo *info = tn_node_parameter_info (value->node);
-      TnTensor *tensor = tn_tensor_new (value->dtype, value->shape, error);
-      if (tensor == NULL)
+      TnStateEntry entry = { .role = info->role, .frozen = info->frozen, .shape = value->shape };
+      if (!place_slice (self, compiled, value, &entry, error))
         return FALSE;
-      TnStateEntry entry = { g_strdup (value->node->name), info->role, info->frozen, tensor };
+      TnShape local = { .n_dims = entry.shape.n_dims };
+      for (int d = 0; d < local.n_dims; d++)
+        local.dims[d] = entry.box.hi[d] - entry.box.lo[d];
+      entry.tensor = tn_tensor_new (value->dtype, local, error);
+      if (entry.tensor == NULL)
+        return FALSE;
+      entry.name = g_strdup (value->node->name);
       g_array_append_val (self->state, entry);
       g_hash_table_insert (self->state_by_name, (gpointer) entry.name, GINT_TO_POINTER (self->state->len));
-      if (info->init != NULL && !tn_initializer_fill (info->init, entry.name, self->seed, tensor, error))
+      if (info->init != NULL && !tn_initializer_fill_box (info->init, entry.name, self->seed, &entry.shape, entry.box.lo, entry.tensor, error))
         return FALSE;
     }
   return TRUE;
@@ -57,11 +80,11 @@ double
 tn_program_parameter_norm (const TnProgram *self)
 {
   double total = 0;
-  for (guint i = 0; i < self->state->len; i++)
+  for (int i = 0; i < tn_program_n_slices (self); i++)
     {
-      const TnStateEntry *entry = tn_program_state (self, (int) i);
+      const TnStateEntry *entry = tn_program_slice (self, i, NULL);
       const float *x = tn_tensor_data (entry->tensor);
-      if (entry->role == TN_ROLE_TRAINED && entry->tensor->dtype == TN_DTYPE_F32)
+      if (entry->role == TN_ROLE_TRAINED && !entry->copy && entry->tensor->dtype == TN_DTYPE_F32)
         for (int64_t k = 0; k < tn_tensor_count (entry->tensor); k++)
           total += (double) x[k] * (double) x[k];
     }
@@ -82,9 +105,9 @@ tn_program_load_weights (TnProgram *self, const char *path, char **report, GErro
       if (entry->role == TN_ROLE_OPTIMIZER)
         continue;
       const TnSafetensorsEntry *stored = tn_safetensors_find (file, entry->name);
-      if (stored == NULL || !tn_shape_equal (&stored->shape, &entry->tensor->shape))
+      if (stored == NULL || !tn_shape_equal (&stored->shape, &entry->shape))
         {
-          g_autofree char *want = tn_shape_to_string (&entry->tensor->shape);
+          g_autofree char *want = tn_shape_to_string (&entry->shape);
           g_autofree char *have = stored != NULL ? tn_shape_to_string (&stored->shape) : NULL;
           if (have != NULL)
             g_string_append_printf (kept, _ ("\n  %s: is %s here, but %s in the file"), entry->name, want, have);
@@ -93,7 +116,14 @@ tn_program_load_weights (TnProgram *self, const char *path, char **report, GErro
           continue;
         }
       g_autoptr (TnTensor) tensor = tn_safetensors_load (file, entry->name, error);
-      if (tensor == NULL || !tn_tensor_copy (entry->tensor, tensor, error))
+      g_autoptr (TnTensor) part = tensor != NULL ? tn_tensor_ref (tensor) : NULL;
+      for (int d = 0; part != NULL && d < entry->box.n_dims; d++)
+        {
+          TnTensor *narrower = tn_tensor_slice (part, d, entry->box.lo[d], entry->box.hi[d] - entry->box.lo[d], error);
+          tn_tensor_unref (part);
+          part = narrower;
+        }
+      if (part == NULL || !tn_tensor_copy (entry->tensor, part, error))
         return FALSE;
       n_matched++;
     }

@@ -5,6 +5,7 @@
 #include "parallel/shard-graph.h"
 #include "train/ranks.h"
 #include "train/memory-limit.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,11 @@ static void
 free_compiled (gpointer data)
 {
   TnCompiled *compiled = data;
-  tn_graph_unref (compiled->built);
+  g_clear_pointer (&compiled->built, tn_graph_unref);
   tn_plan_unref (compiled->plan);
+  g_clear_pointer (&compiled->whole, tn_graph_unref);
+  if (!compiled->borrowed)
+    tn_sharded_free (compiled->sharded);
   g_free (compiled->state);
   g_free (compiled);
 }
@@ -67,6 +71,9 @@ share_compiled (const TnCompiled *theirs)
   compiled->state = NULL;
   tn_graph_ref (compiled->built);
   tn_plan_ref (compiled->plan);
+  if (compiled->whole != NULL)
+    tn_graph_ref (compiled->whole);
+  compiled->borrowed = TRUE;
   return compiled;
 }
 
@@ -92,9 +99,13 @@ compile (TnProgram *self, int64_t rows, gboolean training, GError **error)
   TnCompiled *compiled = g_new0 (TnCompiled, 1);
   compiled->rows = rows;
   compiled->training = training;
-  compiled->built = training && self->n_joined > 0 ? joined_graph (self, rows, error)
-                    : training                     ? tn_program_training_graph (&self->recipe, rows, error)
-                                                   : tn_program_evaluation_graph (&self->recipe, rows, error);
+  compiled->padded = rows;
+  if (self->context != NULL)
+    tn_program_split_graph (self, compiled, error);
+  else
+    compiled->built = training && self->n_joined > 0 ? joined_graph (self, rows, error)
+                      : training                     ? tn_program_training_graph (&self->recipe, rows, error)
+                                                     : tn_program_evaluation_graph (&self->recipe, rows, error);
   if (compiled->built != NULL)
     {
       g_autoptr (TnGraph) graph = tn_passes_run (compiled->built, tn_program_has_kernel, &self->target, NULL, NULL, error);
@@ -121,6 +132,8 @@ static gboolean
 attach (TnProgram *self, TnCompiled *compiled, GError **error)
 {
   const TnGraph *graph = tn_plan_graph (compiled->plan);
+  if (self->context != NULL && !tn_program_check_split (self, compiled, error))
+    return FALSE;
   compiled->state = g_new0 (void *, tn_graph_n_parameters (graph) + 1);
   for (int i = 0; i < tn_graph_n_parameters (graph); i++)
     {
@@ -134,7 +147,7 @@ attach (TnProgram *self, TnCompiled *compiled, GError **error)
       void *memory = NULL;
       if (posix_memalign (&memory, 64, bytes) != 0)
         {
-          g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the values of a step with batch %" G_GINT64_FORMAT " (%.1f MB): take a smaller train.batch."),
+          g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for the values of a step with batch %" PRId64 " (%.1f MB): take a smaller train.batch."),
                        compiled->rows, (double) bytes / 1e6);
           return FALSE;
         }
@@ -205,6 +218,8 @@ find_fitting_batch (TnProgram *self, const TnMemoryForecast *f, int64_t rows, si
     {
       TnMemoryForecast found;
       int64_t batch = (int64_t) guess;
+      if (self->context != NULL && batch > self->context->mesh->n_ranks)
+        batch -= batch % self->context->mesh->n_ranks;
       TnCompiled *compiled = compile (self, batch, TRUE, NULL);
       if (compiled == NULL)
         return 0;
@@ -227,9 +242,9 @@ check_memory (TnProgram *self, TnSettings *settings, int64_t rows, GError **erro
   if (f->total <= limit)
     return TRUE;
   int64_t fits = find_fitting_batch (self, f, rows, limit);
-  g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" G_GINT64_FORMAT " would fit"), fits)
+  g_autofree char *advice = fits >= 1 ? g_strdup_printf (_ ("train.batch = %" PRId64 " would fit"), fits)
                                       : g_strdup (_ ("no train.batch fits, not even 1"));
-  g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" G_GINT64_FORMAT " needs %.1f MB, %.1f MB are allowed: %s."), rows,
+  g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("Training with batch %" PRId64 " needs %.1f MB, %.1f MB are allowed: %s."), rows,
                (double) f->total / 1e6, (double) limit / 1e6, advice);
   return FALSE;
 }
@@ -287,7 +302,7 @@ start (TnProgram *self, TnSettings *settings, GError **error)
   if (compiled == NULL)
     return FALSE;
   forecast_memory (self, compiled, &self->forecast);
-  if (!check_memory (self, settings, rows, error) || !tn_program_add_state (self, compiled->built, error) || !attach (self, compiled, error))
+  if (!check_memory (self, settings, rows, error) || !tn_program_add_state (self, compiled, error) || !attach (self, compiled, error))
     {
       free_compiled (compiled);
       return FALSE;
@@ -295,6 +310,7 @@ start (TnProgram *self, TnSettings *settings, GError **error)
   if (!check_freeze (self, tn_settings_get_string (settings, "train.freeze"), error))
     return FALSE;
   const char *weights = tn_settings_get_string (settings, "init.from");
+  self->weights = weights != NULL && *weights != '\0' ? g_strdup (weights) : NULL;
   return weights == NULL || *weights == '\0' || tn_program_load_weights (self, weights, &self->weights_report, error);
 }
 
@@ -311,11 +327,13 @@ program_new (void)
 }
 
 TnProgram *
-tn_program_new_replica (TnProgram *origin, GError **error)
+tn_program_new_replica (TnProgram *origin, int place, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
   self->origin = origin;
   self->n_joined = origin->n_joined;
+  self->context = origin->context;
+  self->place = place;
   self->recipe = origin->recipe;
   tn_model_ref (self->recipe.model);
   self->target = origin->target;
@@ -324,6 +342,11 @@ tn_program_new_replica (TnProgram *origin, GError **error)
   self->pool = tn_pool_new (tn_pool_n_threads (origin->pool), error);
   if (self->pool == NULL)
     return NULL;
+  if (self->context != NULL) /* slices of its own, made here */
+    return tn_program_add_state (self, origin->compiled->pdata[0], error)
+                   && (origin->weights == NULL || tn_program_load_weights (self, origin->weights, NULL, error))
+               ? g_steal_pointer (&self)
+               : NULL;
   for (guint i = 0; i < origin->state->len; i++)
     {
       TnStateEntry entry = *tn_program_state (origin, (int) i);
@@ -339,11 +362,17 @@ tn_program_new_replica (TnProgram *origin, GError **error)
 
 /* Not compiled yet. */
 static TnProgram *
-new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
+new_uncompiled (TnModel *model, TnSettings *settings, const TnRanksCut *cut, GError **error)
 {
   g_autoptr (TnProgram) self = program_new ();
-  self->n_replicas = n_replicas;
-  self->n_joined = n_joined;
+  self->n_replicas = cut->n_blocks > 1 ? cut->n_threads : 1;
+  self->n_joined = cut->joined && !cut->split ? cut->n_ranks : 0;
+  if (cut->split && (self->context = tn_parallel_context_new (settings, cut->n_ranks, error)) == NULL)
+    {
+      self->recipe.model = NULL;
+      return NULL;
+    }
+  self->is_recorded = cut->split && !tn_settings_enum_is (settings, "parallel.mode", "data_parallel");
   if (!tn_program_recipe_init (&self->recipe, model, settings, error))
     {
       self->recipe.model = NULL;
@@ -354,9 +383,9 @@ new_uncompiled (TnModel *model, TnSettings *settings, int n_replicas, int n_join
 }
 
 static TnProgram *
-new_with (TnModel *model, TnSettings *settings, int n_replicas, int n_joined, GError **error)
+new_with (TnModel *model, TnSettings *settings, const TnRanksCut *cut, GError **error)
 {
-  g_autoptr (TnProgram) self = new_uncompiled (model, settings, n_replicas, n_joined, error);
+  g_autoptr (TnProgram) self = new_uncompiled (model, settings, cut, error);
   return self != NULL && start (self, settings, error) ? g_steal_pointer (&self) : NULL;
 }
 
@@ -378,7 +407,7 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
   if (!tn_ranks_cut (settings, &cut, error))
     return FALSE;
   g_autoptr (TnSettings) own = cut.n_blocks > 1 ? tn_ranks_own_settings (settings, &cut, error) : tn_settings_copy (settings);
-  g_autoptr (TnProgram) self = own != NULL ? new_uncompiled (model, own, cut.n_blocks > 1 ? cut.n_threads : 1, cut.joined ? cut.n_ranks : 0, error) : NULL;
+  g_autoptr (TnProgram) self = own != NULL ? new_uncompiled (model, own, &cut, error) : NULL;
   TnCompiled *compiled = NULL;
   int64_t rows = own != NULL ? tn_settings_get_int (own, "train.batch") : 0;
   if (self != NULL && start_target (self, own, error))
@@ -390,7 +419,7 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
   add_exchange (&cut, &out->forecast);
   size_t room = out->allowed > beside ? out->allowed - beside : 0;
   out->largest_batch = out->forecast.total <= room ? rows : find_fitting_batch (self, &out->forecast, rows, room);
-  out->largest_batch *= MAX (cut.n_blocks, 1);
+  out->largest_batch *= cut.split ? 1 : MAX (cut.n_blocks, 1);
   free_compiled (compiled);
   return TRUE;
 }
@@ -398,7 +427,7 @@ tn_program_measure (TnModel *model, TnSettings *settings, size_t beside, TnProgr
 TnProgram *
 tn_program_new (TnModel *model, TnSettings *settings, GError **error)
 {
-  return new_with (model, settings, 1, 0, error);
+  return new_with (model, settings, &(TnRanksCut){ .n_ranks = 1, .n_threads = 1, .n_blocks = 1 }, error);
 }
 
 TnProgram *
@@ -410,7 +439,7 @@ tn_program_new_ranks (TnModel *model, TnSettings *settings, GError **error)
   if (cut.n_blocks == 1)
     return tn_program_new (model, settings, error);
   g_autoptr (TnSettings) own = tn_ranks_own_settings (settings, &cut, error);
-  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, cut.n_threads, cut.joined ? cut.n_ranks : 0, error) : NULL;
+  g_autoptr (TnProgram) self = own != NULL ? new_with (model, own, &cut, error) : NULL;
   if (self == NULL)
     return NULL;
   add_exchange (&cut, &self->forecast);
@@ -433,6 +462,11 @@ tn_program_free (TnProgram *self)
   free (self->memory);
   tn_model_unref (self->recipe.model);
   g_free (self->weights_report);
+  g_free (self->weights);
+  for (gsize k = 0; k < G_N_ELEMENTS (self->parts); k++)
+    g_aligned_free (self->parts[k]);
+  if (self->origin == NULL)
+    tn_parallel_context_free (self->context);
   g_free (self);
 }
 
@@ -461,8 +495,12 @@ tn_program_run (TnProgram *self, const TnCompiled *compiled, int64_t step, int64
 void
 tn_program_set_inputs (TnProgram *self, const TnCompiled *compiled, const TnProgramBatch *batch)
 {
-  self->inputs[compiled->x] = batch->x;
-  if (compiled->labels >= 0)
+  self->first_row = 0;
+  if (compiled->sharded != NULL)
+    tn_program_set_split_inputs (self, compiled, batch);
+  else
+    self->inputs[compiled->x] = batch->x;
+  if (compiled->sharded == NULL && compiled->labels >= 0)
     self->inputs[compiled->labels] = compiled->classes ? (const void *) batch->labels : (const void *) batch->targets;
   if (compiled->lr >= 0)
     self->inputs[compiled->lr] = &self->lr;
@@ -543,7 +581,7 @@ tn_program_forward_backward_alone (TnProgram *self, const TnProgramBatch *batch,
       *result = (TnStepResult){ eager_output (self, "loss"), eager_output (self, "grad_norm") };
       return TRUE;
     }
-  TnPlanRun run = tn_program_run (self, compiled, step, batch->first_sample);
+  TnPlanRun run = tn_program_run (self, compiled, step, batch->first_sample + self->first_row);
   if (!tn_plan_run (compiled->plan, &run, 0, tn_plan_optimizer_wave (compiled->plan), error))
     return FALSE;
   const float *norm = compiled->grad_norm >= 0 ? tn_plan_output (compiled->plan, &run, compiled->grad_norm) : NULL;
@@ -571,8 +609,8 @@ tn_program_update_alone (TnProgram *self, double lr, int64_t step, GError **erro
   return tn_plan_run (self->current->plan, &run, tn_plan_optimizer_wave (self->current->plan), tn_plan_n_waves (self->current->plan), error);
 }
 
-static int64_t
-count_correct (const float *logits, int64_t width, const int32_t *labels, int64_t n)
+int64_t
+tn_program_count_correct (const float *logits, int64_t width, const int32_t *labels, int64_t n)
 {
   int64_t correct = 0;
   for (int64_t i = 0; i < n; i++, logits += width)
@@ -619,7 +657,7 @@ tn_program_evaluate_alone (TnProgram *self, const TnProgramBatch *batch, TnEvalR
   for (int64_t i = 0; i < n_losses; i++)
     result->loss_sum += (double) loss[i] * (double) batch->n / (double) n_losses;
   if (batch->labels != NULL)
-    result->correct = count_correct (logits, width, batch->labels, batch->n);
+    result->correct = tn_program_count_correct (logits, width, batch->labels, batch->n);
   if (outputs != NULL)
     memcpy (outputs, logits, sizeof (float) * (size_t) (width * batch->n));
   return TRUE;
@@ -643,6 +681,8 @@ tn_program_update (TnProgram *self, double lr, int64_t step, GError **error)
 gboolean
 tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEvalResult *result, float *outputs, GError **error)
 {
+  if (tn_program_is_split (self))
+    return tn_ranks_evaluate (self->ranks, batch, result, error) && tn_program_collect_evaluation (self, batch, result, outputs, error);
   return self->ranks != NULL && outputs == NULL ? tn_ranks_evaluate (self->ranks, batch, result, error)
                                                 : tn_program_evaluate_alone (self, batch, result, outputs, error);
 }

@@ -5,6 +5,7 @@
 #include "ir/graph.h"
 #include "nn/model.h"
 #include "optim/optimizer.h"
+#include "parallel/layout.h"
 
 /* TnProgram: a model, a loss and an optimizer made into something that takes steps.
  *
@@ -57,7 +58,10 @@ typedef struct
   const char *name;
   TnParameterRole role;
   gboolean frozen;
-  TnTensor *tensor; /* contiguous; owned by the program */
+  TnTensor *tensor; /* contiguous; owned by the program: all of it, or the rank's slice */
+  TnShape shape;    /* of the whole */
+  TnBox box;        /* what of it @tensor is */
+  gboolean copy;    /* a rank before this one has the same slice */
 } TnStateEntry;
 
 /* Bytes by kind, forecast before anything is allocated. */
@@ -110,6 +114,16 @@ gboolean tn_program_evaluate (TnProgram *self, const TnProgramBatch *batch, TnEv
 int tn_program_n_state (const TnProgram *self);
 const TnStateEntry *tn_program_state (const TnProgram *self, int i);
 const TnStateEntry *tn_program_find_state (const TnProgram *self, const char *name);
+/** Whether weights are split over ranks: then tn_program_state() is what rank 0 has. */
+gboolean tn_program_is_split (const TnProgram *self);
+/** What all ranks of this process hold, one rank after the other; where weights are not split, the state of the one that stands for
+ * all. @rank: (out) (optional): the mesh's number of the rank. Between steps. */
+int tn_program_n_slices (const TnProgram *self);
+const TnStateEntry *tn_program_slice (const TnProgram *self, int i, int *rank);
+/** One tensor of the state, put together from its slices: a new tensor, or NULL with an error. */
+TnTensor *tn_program_gather_state (TnProgram *self, const char *name, GError **error);
+/** Writes what each rank has into strategy/rank_N.json of @folder; nothing where weights are not split. */
+gboolean tn_program_save_strategy (TnProgram *self, const char *folder, GError **error);
 /** The gradient of a trained parameter after forward_backward (a new tensor, copied), or NULL with an error. */
 TnTensor *tn_program_gradient (TnProgram *self, const char *parameter, GError **error);
 /** 2-norm of all trained parameters. */

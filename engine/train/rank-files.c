@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -257,7 +258,7 @@ tn_rank_files_lost (const char *run_path)
       if (!is_of_last_start (run_path, rank) || !is_lost (path, &pid, &host))
         continue;
       g_autofree char *seen = last_seen (run_path, rank);
-      g_string_append_printf (text, _("%sRank %d (process %" G_GINT64_FORMAT " on %s) ended without a word; it was last seen at %s."), text->len > 0 ? " " : "",
+      g_string_append_printf (text, _("%sRank %d (process %" PRId64 " on %s) ended without a word; it was last seen at %s."), text->len > 0 ? " " : "",
                               rank, pid, host, seen);
     }
   return text->len > 0 ? g_strdup (text->str) : NULL;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
+#include "parallel/context.h"
 #include "train/reducer.h"
 
 typedef enum
@@ -92,9 +93,57 @@ refuse (GError **error, const char *format, int64_t a, int64_t b)
   return FALSE;
 }
 
+/* Whether settings cut weights: by strategies, or the optimizer's share of them. */
+static gboolean
+wants_split (const TnSettings *settings)
+{
+  if (tn_settings_enum_is (settings, "parallel.mode", "stand_alone"))
+    return FALSE;
+  return !tn_settings_enum_is (settings, "parallel.mode", "data_parallel") || tn_settings_get_bool (settings, "parallel.optimizer");
+}
+
+static gboolean
+check_split (const TnSettings *settings, const TnMesh *mesh, GError **error)
+{
+  gboolean by_data = tn_settings_enum_is (settings, "parallel.mode", "data_parallel");
+  for (int i = 0; by_data && i < mesh->n_axes; i++)
+    if (tn_axis_role (mesh->names[i]) != TN_AXIS_BATCH)
+      {
+        g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("parallel.mode = data_parallel splits batches alone, axis “%s” of parallel.mesh does not: set parallel.mode = semi_auto_parallel."),
+                     mesh->names[i]);
+        return FALSE;
+      }
+  if (process != NULL)
+    {
+      g_set_error_literal (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _("Ranks that split weights are threads of one process: start without mpirun, with parallel.ranks, or set parallel.mode = data_parallel and parallel.optimizer = false."));
+      return FALSE;
+    }
+  if (mesh->n_ranks > 1 && tn_settings_get_int (settings, "parallel.same_bits") > 0)
+    return refuse (error, _("The %1 blocks of parallel.same_bits need whole weights on each of %2 ranks: set parallel.same_bits = 0, or parallel.mode = data_parallel and parallel.optimizer = false."),
+                   tn_settings_get_int (settings, "parallel.same_bits"), mesh->n_ranks);
+  if (mesh->n_ranks > 1 && tn_settings_get_int (settings, "parallel.accumulation_steps") > 1)
+    return refuse (error, _("%1 micro-batches are not added up where weights are split: set parallel.accumulation_steps = 1."), tn_settings_get_int (settings, "parallel.accumulation_steps"), 0);
+  if (mesh->n_ranks > 1 && tn_settings_enum_is (settings, "device.mode", "pynative"))
+    return refuse (error, _("Operators run one at a time (device.mode = pynative) on one rank only, not on %1: set device.mode = graph."), mesh->n_ranks, 0);
+  return TRUE;
+}
+
+static gboolean
+cut_split (const TnSettings *settings, TnRanksCut *cut, GError **error)
+{
+  g_autoptr (TnParallelContext) context = tn_parallel_context_can_run (settings, error) ? tn_parallel_context_new (settings, -1, error) : NULL;
+  if (context == NULL || !check_split (settings, context->mesh, error))
+    return FALSE;
+  int n = (int) context->mesh->n_ranks;
+  *cut = (TnRanksCut){ .n_ranks = n, .n_threads = n, .n_blocks = n, .joined = n > 1, .split = n > 1 };
+  return TRUE;
+}
+
 gboolean
 tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
 {
+  if (wants_split (settings))
+    return cut_split (settings, cut, error);
   int64_t ranks = tn_settings_get_int (settings, "parallel.ranks"), blocks = tn_settings_get_int (settings, "parallel.same_bits");
   gboolean alone = tn_settings_enum_is (settings, "parallel.mode", "stand_alone");
   int64_t n = process != NULL ? tn_comm_size (process) : ranks, batch = tn_settings_get_int (settings, "train.batch");
@@ -102,12 +151,8 @@ tn_ranks_cut (const TnSettings *settings, TnRanksCut *cut, GError **error)
     return refuse (error, _("mpirun started %1 processes, parallel.ranks is %2: give both the same number."), n, ranks);
   if (alone && n > 1)
     return refuse (error, _("%1 ranks need a way to share the work: set parallel.mode = data_parallel, or parallel.ranks = 1."), n, 0);
-  if (n > 1 && !tn_settings_enum_is (settings, "parallel.mode", "data_parallel"))
-    {
-      g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED, _("parallel.mode = %s can be planned (tenon-cli plan), not trained: set parallel.mode = data_parallel."),
-                   tn_settings_get_text (settings, "parallel.mode"));
-      return FALSE;
-    }
+  if (!alone && !tn_parallel_context_can_run (settings, error))
+    return FALSE;
   if (blocks > 0 && (blocks & (blocks - 1)) != 0)
     return refuse (error, _("parallel.same_bits is %1: it must be a power of two."), blocks, 0);
   if (blocks > 0 && (n > blocks || blocks % n != 0))
@@ -134,7 +179,7 @@ tn_ranks_own_settings (const TnSettings *settings, const TnRanksCut *cut, GError
   g_autoptr (TnSettings) own = tn_settings_copy (settings);
   int threads = (int) tn_settings_get_int (settings, "device.threads");
   int share = MAX (1, (threads > 0 ? threads : tn_cpu_count_allowed ()) / cut->n_ranks);
-  g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, tn_settings_get_int (settings, "train.batch") / cut->n_blocks);
+  g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, tn_settings_get_int (settings, "train.batch") / (cut->split ? 1 : cut->n_blocks));
   g_autofree char *count = g_strdup_printf ("%d", share);
   if (!tn_settings_set (own, "train.batch", batch, error) || !tn_settings_set (own, "device.threads", count, error))
     return NULL;
@@ -238,10 +283,39 @@ share_state (Rank *rank, GError **error)
   return TRUE;
 }
 
+/* Every rank finds its part of the batch itself. After each order all ranks rest, so that rank 0 can look at what they have. */
+static gboolean
+carry_out_split (Rank *rank, const Order *order, TnStepResult *step, GError **error)
+{
+  TnProgram *program = rank->program;
+  TnProgramBatch batch = { .n = order->n, .x = order->x, .labels = order->labels, .targets = order->targets, .first_sample = order->first_sample };
+  gboolean ok = TRUE;
+  switch (order->kind)
+    {
+    case ORDER_PREPARE:
+      ok = tn_program_compiled (program, order->n, TRUE, error) != NULL;
+      break;
+    case ORDER_STEP:
+      ok = tn_program_forward_backward_alone (program, &batch, order->step, step, error) && tn_program_join_statistics (program, rank->comm, error);
+      break;
+    case ORDER_UPDATE:
+      ok = tn_program_update_alone (program, order->lr, order->step, error);
+      break;
+    case ORDER_EVALUATE:
+      ok = tn_program_run_evaluation (program, &batch, error);
+      break;
+    default:
+      return TRUE;
+    }
+  return ok && tn_comm_barrier (rank->comm, error);
+}
+
 /* The same on every rank; rank 0's results are those that count. */
 static gboolean
 carry_out (Rank *rank, const Order *order, TnStepResult *step, TnEvalResult *evaluation, GError **error)
 {
+  if (rank->ranks->cut.split)
+    return carry_out_split (rank, order, step, error);
   if (rank->ranks->processes && (order->kind == ORDER_STEP || order->kind == ORDER_EVALUATE)
       && !(tn_comm_rank (rank->comm) == 0 ? send_rows (rank, order, error) : receive_rows (rank, order, error)))
     return FALSE;
@@ -339,6 +413,9 @@ make_plans (TnRanks *self, const Order *order, GError **error)
 {
   int blocks = self->cut.n_blocks;
   gboolean training = order->kind != ORDER_EVALUATE;
+  if (self->cut.split)
+    return order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END
+           || tn_program_compiled (self->own[0].program, order->n, training, error) != NULL;
   if (self->cut.joined && training && order->n % blocks != 0)
     return order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END || prepare (&self->own[0], order->n, error);
   if (order->kind == ORDER_UPDATE || order->kind == ORDER_STATE || order->kind == ORDER_END)
@@ -411,6 +488,12 @@ tn_ranks_n (const TnRanks *self)
   return self->cut.n_ranks;
 }
 
+TnProgram *
+tn_ranks_program (const TnRanks *self, int place)
+{
+  return self->own[place].program;
+}
+
 /* ---- making and ending ---- */
 
 static gboolean
@@ -427,7 +510,7 @@ start_replicas (TnRanks *self, TnProgram *program, GError **error)
   for (int k = 0; k < self->n_own; k++)
     self->own[k] = (Rank){ .ranks = self, .comm = comms[k], .program = k == 0 ? program : NULL };
   for (int k = 1; k < self->n_own; k++)
-    if ((self->own[k].program = tn_program_new_replica (program, error)) == NULL)
+    if ((self->own[k].program = tn_program_new_replica (program, k, error)) == NULL)
       return FALSE;
   return TRUE;
 }

@@ -3,12 +3,11 @@
 #include "comm/comm.h"
 #include "train/program.h"
 
-/* TnRanks: the other ranks of a program that trains data-parallel.
+/* TnRanks: the other ranks of a program.
  *
  * Rank 0 is the program that the trainer drives. Each further rank has a program of its own, in a thread of this process or,
  * where the process was started by mpirun, in a process; it waits for orders (one broadcast each) and takes its rows of every
- * batch. Before the update all ranks have the same gradients, running statistics and loss, so that their states stay equal to
- * the bit: one checkpoint serves all.
+ * batch. Where weights are whole, all ranks have, before the update, the same gradients, running statistics and loss, so that their states stay equal to the bit: one checkpoint serves all.
  *
  *   rows      the batch is cut into blocks [b n / S, (b + 1) n / S); S is parallel.same_bits, else the number of ranks; a rank
  *             has S / ranks blocks that follow each other. A block's gradients, loss and running statistics are weighted with
@@ -20,6 +19,10 @@
  *             it uses those of the whole batch: then the plan of every rank is that of the sharded graph, which reduces
  *             gradients as it goes, and a batch must divide by the ranks.
  *
+ *   split     where parallel.* cut weights (semi_auto_parallel, auto_parallel, hybrid_parallel, or data_parallel with
+ *             parallel.optimizer) all ranks are threads; each makes and keeps its own slices only, takes its part of the batch by
+ *             the layouts of the inputs, and its plan calls the others (program-split.c).
+ *
  * An error on any rank stops all; the error that the caller gets names the rank. */
 typedef struct _TnRanks TnRanks;
 
@@ -28,7 +31,8 @@ typedef struct
 {
   int n_ranks, n_threads; /* n_threads: of these in this process */
   int n_blocks;           /* S; 1: nothing is shared */
-  gboolean joined;        /* batch norm over all ranks: their plans call each other in the middle (parallel/shard-graph.h) */
+  gboolean split;         /* weights are cut over the ranks: each has its slices, and the plan of its part of the graph */
+  gboolean joined;        /* split, or batch norm over all ranks: their plans call each other in the middle (parallel/shard-graph.h) */
   int rank;               /* of this process; 0 where ranks are threads */
 } TnRanksCut;
 
@@ -49,6 +53,8 @@ gboolean tn_ranks_update (TnRanks *self, double lr, int64_t step, GError **error
 gboolean tn_ranks_evaluate (TnRanks *self, const TnProgramBatch *batch, TnEvalResult *result, GError **error);
 gboolean tn_ranks_share_state (TnRanks *self, GError **error);
 int tn_ranks_n (const TnRanks *self);
+/** The program of a rank of this process; between orders it rests. */
+TnProgram *tn_ranks_program (const TnRanks *self, int place);
 
 /** In a process that is not rank 0: does what rank 0 orders until it ends (TRUE) or fails. */
 gboolean tn_ranks_serve (TnRanks *self, GError **error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/run-client.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -686,10 +687,10 @@ char *
 tn_run_silence_text (const char *run_path, const TnRunOwner *owner)
 {
   if (tn_run_owner_is_stopped (owner))
-    return g_strdup_printf (_("Process %" G_GINT64_FORMAT ", which trains “%s”, is stopped and cannot answer: “kill -CONT %" G_GINT64_FORMAT
+    return g_strdup_printf (_("Process %" PRId64 ", which trains “%s”, is stopped and cannot answer: “kill -CONT %" PRId64
                               "” lets it go on."),
                             owner->pid, run_path, owner->pid);
-  return g_strdup_printf (_("Process %" G_GINT64_FORMAT " on %s, which trains “%s”, does not answer. Wait for it, or end it with “kill %" G_GINT64_FORMAT
+  return g_strdup_printf (_("Process %" PRId64 " on %s, which trains “%s”, does not answer. Wait for it, or end it with “kill %" PRId64
                             "”: the run goes on from its last checkpoint with “tenon-cli resume”."),
                           owner->pid, owner->host, run_path, owner->pid);
 }
@@ -764,7 +765,7 @@ call_owner (const char *run_path, const TnRunOwner *owner, const char *method, G
       g_set_error (error, TN_ERROR, TN_ERROR_BUSY, "%s", text);
     }
   else if (!reached)
-    g_set_error (error, TN_ERROR, TN_ERROR_IO, _("Cannot reach process %" G_GINT64_FORMAT ", which trains “%s”: %s."), owner->pid, run_path,
+    g_set_error (error, TN_ERROR, TN_ERROR_IO, _("Cannot reach process %" PRId64 ", which trains “%s”: %s."), owner->pid, run_path,
                  failure->message);
   else
     {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/run-lock.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,7 +101,7 @@ tn_run_lock_take (const char *run_path, GError **error)
   g_auto (TnRunOwner) owner = { 0 };
   if (g_error_matches (failure, TN_ERROR, TN_ERROR_BUSY) && tn_run_folder_owner (run_path, &owner, NULL) && owner.pid > 0)
     g_set_error (error, TN_ERROR, TN_ERROR_BUSY,
-                 _("“%s” is being trained by process %" G_GINT64_FORMAT
+                 _("“%s” is being trained by process %" PRId64
                    " on %s. Attach to it, or stop it first (tenon-cli attach %s watch|stop)."),
                  run_path, owner.pid, owner.host, run_path);
   else if (g_error_matches (failure, TN_ERROR, TN_ERROR_BUSY))

@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include <glib-unix.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -419,8 +420,8 @@ check_not_done (TnTrainer *self, const TnSettings *probe, const char *name, GErr
   if (wanted >= done)
     return TRUE;
   g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT,
-               by_epochs ? _("%s = %" G_GINT64_FORMAT " is less than the %" G_GINT64_FORMAT " epochs that the run has: it cannot go back.")
-                         : _("%s = %" G_GINT64_FORMAT " is less than the %" G_GINT64_FORMAT " steps that the run has: it cannot go back."),
+               by_epochs ? _("%s = %" PRId64 " is less than the %" PRId64 " epochs that the run has: it cannot go back.")
+                         : _("%s = %" PRId64 " is less than the %" PRId64 " steps that the run has: it cannot go back."),
                name, wanted, done);
   return FALSE;
 }
@@ -435,7 +436,9 @@ tn_trainer_allow_restart (TnTrainer *self)
 gboolean
 tn_trainer_change_at_start (TnTrainer *self, const char *name, const char *value, GError **error)
 {
-  static const char *const allowed[] = { "train.epochs", "train.max_steps", "device.threads", NULL };
+  static const char *const allowed[] = { "train.epochs", "train.max_steps", "device.threads", "parallel.ranks", "parallel.mode", "parallel.mesh",
+                                          "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
+                                          "parallel.optimizer_threshold", "parallel.optimizer_shard_size", NULL };
   g_return_val_if_fail (TN_IS_TRAINER (self) && !self->has_thread, FALSE);
   const TnSetting *row = tn_setting_require (name, error);
   if (row == NULL)
@@ -612,7 +615,7 @@ tn_trainer_extend (TnTrainer *self, gint64 epochs, GError **error)
 {
   if (epochs < 1 || epochs > 1000000)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("A run can be extended by 1 to 1000000 epochs, not %" G_GINT64_FORMAT "."), epochs);
+      g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("A run can be extended by 1 to 1000000 epochs, not %" PRId64 "."), epochs);
       return FALSE;
     }
   g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, epochs);

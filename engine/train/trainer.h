@@ -65,7 +65,8 @@ typedef struct
 TnTrainer *tn_trainer_new (TnRunFolder *folder);
 TnRunFolder *tn_trainer_folder (TnTrainer *self);
 /** Before start: a setting that holds from the step where this start takes over, recorded as a change. Allowed are settings
- * that may change while a run goes on, and train.epochs, train.max_steps, device.threads. Fewer epochs or steps than are done are
+ * that may change while a run goes on, train.epochs, train.max_steps, device.threads, and how ranks share the work
+ * (parallel.ranks, .mode, .mesh, .strategy, .dataset, .optimizer*). Fewer epochs or steps than are done are
  * TN_ERROR_INVALID_ARGUMENT. */
 gboolean tn_trainer_change_at_start (TnTrainer *self, const char *name, const char *value, GError **error);
 /** Before start: a run whose checkpoints are gone begins again at step 0 in place of being refused (TN_ERROR_NOT_FOUND). */

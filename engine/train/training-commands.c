@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ tn_training_replay_changes (TnTraining *self, GError **error)
         break;
       if (!tn_settings_set (self->settings, change->name, change->value, error))
         return FALSE;
-      tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Step %" G_GINT64_FORMAT ": %s = %s, as before."),
+      tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Step %" PRId64 ": %s = %s, as before."),
                                self->at.step, change->name, change->value);
       changed = TRUE;
     }
@@ -86,7 +87,7 @@ change_one (TnTraining *self, gint64 step, const char *name, const char *value, 
   if (!tn_settings_set (self->settings, name, value, error))
     return FALSE;
   tn_run_folder_add_change (self->folder, step, name, value);
-  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("From step %" G_GINT64_FORMAT " on: %s = %s."), step, name, value);
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("From step %" PRId64 " on: %s = %s."), step, name, value);
   return TRUE;
 }
 

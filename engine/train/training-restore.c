@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -177,11 +178,11 @@ tn_training_roll_back (TnTraining *self, gint64 bad_step, GError **error)
   if (!write_poisoned (self, error))
     return FALSE;
   g_autofree char *passed_over = NULL;
-  g_autoptr (TnCheckpoint) checkpoint = tn_checkpoint_open_newest (self->checkpoints, &passed_over, error);
+  g_autoptr (TnCheckpoint) checkpoint = tn_checkpoint_open_newest_unread (self->checkpoints, &passed_over, error);
   if (checkpoint == NULL)
     {
       if (error != NULL && *error == NULL)
-        g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("Step %" G_GINT64_FORMAT " is not finite, and there is no checkpoint to go back to."), bad_step + 1);
+        g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC, _("Step %" PRId64 " is not finite, and there is no checkpoint to go back to."), bad_step + 1);
       return FALSE;
     }
   self->epoch_loss = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/training.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,14 +55,17 @@ tn_training_add_parameter_norm (TnTraining *self, gint64 row_step)
 static void
 add_histograms (TnTraining *self, gint64 step, gint64 time_us)
 {
-  for (int i = 0; i < self->n_tensors; i++)
+  for (int i = 0; i < tn_program_n_state (self->program); i++)
     {
       const TnStateEntry *entry = tn_program_state (self->program, i);
       if (entry->role != TN_ROLE_TRAINED || entry->tensor->dtype != TN_DTYPE_F32)
         continue;
       g_autofree char *tag = g_strdup_printf ("parameters/%s", entry->name);
-      tn_metrics_add_histogram (self->metrics, tag, step, time_us, tn_tensor_data (entry->tensor),
-                                (gsize) tn_tensor_count (entry->tensor));
+      /* What is split is put together for as long as it is counted: one tensor at a time. */
+      g_autoptr (TnTensor) whole = tn_program_is_split (self->program) ? tn_program_gather_state (self->program, entry->name, NULL) : tn_tensor_ref (entry->tensor);
+      if (whole == NULL)
+        continue;
+      tn_metrics_add_histogram (self->metrics, tag, step, time_us, tn_tensor_data (whole), (gsize) tn_tensor_count (whole));
       if (entry->frozen)
         continue;
       g_autoptr (TnTensor) gradient = tn_program_gradient (self->program, entry->name, NULL);
@@ -79,7 +83,7 @@ copy_statistics (TnTraining *self, gboolean back)
   char *at = (char *) self->statistics;
   for (int i = 0; at != NULL && i < self->n_tensors; i++)
     {
-      const TnStateEntry *entry = tn_program_state (self->program, i);
+      const TnStateEntry *entry = tn_program_slice (self->program, i, NULL);
       if (entry->role != TN_ROLE_STATISTIC)
         continue;
       size_t n = tn_tensor_bytes (entry->tensor);
@@ -107,11 +111,11 @@ skip_step (TnTraining *self, gint64 step, const char *what, const char *where, G
   copy_statistics (self, TRUE);
   if (self->statistics != NULL && !tn_program_state_changed (self->program, error))
     return FALSE;
-  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" G_GINT64_FORMAT " left out: %s is not finite (%s)."), step + 1, what,
+  tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Step %" PRId64 " left out: %s is not finite (%s)."), step + 1, what,
                            where);
   if (++self->consecutive_bad < MAX_CONSECUTIVE_BAD)
     return TRUE;
-  g_autofree char *why = g_strdup_printf (_("%d steps one after the other were not finite, the last one step %" G_GINT64_FORMAT
+  g_autofree char *why = g_strdup_printf (_("%d steps one after the other were not finite, the last one step %" PRId64
                                             " (%s). Lower optimizer.lr or set train.clip_norm."),
                                           MAX_CONSECUTIVE_BAD, step + 1, where);
   return give_up (self, step, why, where, error);
@@ -122,14 +126,14 @@ go_back (TnTraining *self, gint64 step, const char *what, const char *where, GEr
 {
   if (self->n_rollbacks >= MAX_ROLLBACKS)
     {
-      g_autofree char *why = g_strdup_printf (_("Went back to a checkpoint %d times and step %" G_GINT64_FORMAT " is still not finite (%s). Lower "
+      g_autofree char *why = g_strdup_printf (_("Went back to a checkpoint %d times and step %" PRId64 " is still not finite (%s). Lower "
                                                 "optimizer.lr or set train.clip_norm."),
                                               MAX_ROLLBACKS, step + 1, where);
       return give_up (self, step, why, where, error);
     }
   self->n_rollbacks++;
   tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                           _("Step %" G_GINT64_FORMAT ": %s is not finite (%s). Going back to the last checkpoint (%d of %d times)."), step + 1, what,
+                           _("Step %" PRId64 ": %s is not finite (%s). Going back to the last checkpoint (%d of %d times)."), step + 1, what,
                            where, self->n_rollbacks, MAX_ROLLBACKS);
   return tn_training_roll_back (self, step, error);
 }
@@ -137,7 +141,7 @@ go_back (TnTraining *self, gint64 step, const char *what, const char *where, GEr
 static gboolean
 stop_there (TnTraining *self, gint64 step, const char *what, const char *where, GError **error)
 {
-  g_autofree char *why = g_strdup_printf (_("Step %" G_GINT64_FORMAT ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or "
+  g_autofree char *why = g_strdup_printf (_("Step %" PRId64 ": %s is not a finite number (%s). Lower optimizer.lr, set train.clip_norm, or "
                                             "choose train.on_nonfinite=rollback."),
                                           step + 1, what, where);
   return give_up (self, step, why, where, error);

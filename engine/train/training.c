@@ -2,6 +2,7 @@
 #include "train/training.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -71,14 +72,14 @@ open_checkpoint (TnTraining *self, TnCheckpoint **checkpoint, GError **error)
 {
   g_autofree char *passed_over = NULL;
   GError *failure = NULL;
-  *checkpoint = tn_checkpoint_open_newest (self->checkpoints, &passed_over, &failure);
+  *checkpoint = tn_checkpoint_open_newest_unread (self->checkpoints, &passed_over, &failure);
   if (failure != NULL)
     {
       g_propagate_error (error, failure);
       return FALSE;
     }
   if (passed_over != NULL)
-    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Went back to the checkpoint of step %" G_GINT64_FORMAT ":\n%s"),
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING, _("Went back to the checkpoint of step %" PRId64 ":\n%s"),
                              tn_checkpoint_state (*checkpoint)->step, passed_over);
   return TRUE;
 }
@@ -140,7 +141,7 @@ open_input (TnTraining *self, GError **error)
   self->steps_per_epoch = tn_loader_steps_per_epoch (self->loader);
   const TnSplit *split = self->input->split;
   tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO,
-                           _("Data: %s; %" G_GINT64_FORMAT " to train on, %" G_GINT64_FORMAT " held out."),
+                           _("Data: %s; %" PRId64 " to train on, %" PRId64 " held out."),
                            self->input->dataset->description, split->n_train, split->n_held_out);
   if (split->n_held_out > 0)
     self->eval_loader = tn_input_new_eval_loader (self->input, split->held_out, split->n_held_out,
@@ -199,7 +200,7 @@ own_buffers (const TnTraining *self)
   size_t bytes = (size_t) (options->prefetch + 1) * (size_t) options->batch_size
                  * ((size_t) tn_shape_count (&row) * sizeof (float) + sizeof (int32_t) + sizeof (int64_t));
   for (int i = 0; i < self->n_tensors; i++)
-    bytes += tn_tensor_bytes (self->tensors[i].tensor);
+    bytes += self->tensors[i].copy ? 0 : tn_tensor_bytes (self->tensors[i].tensor);
   return bytes;
 }
 
@@ -235,17 +236,18 @@ build_program (TnTraining *self, gboolean goes_on, GError **error)
   if (self->program == NULL && error != NULL && g_error_matches (*error, TN_ERROR, TN_ERROR_MEMORY) && data_bytes >= BYTES_PER_MB)
     g_prefix_error (error, _("The data take %.1f MB. Beside them: "), (double) data_bytes / 1e6);
   if (self->program == NULL || !check_classes (self, error) || !prepare_plans (self, error)
-      || !save_graphs (self, error))
+      || !save_graphs (self, error) || !tn_program_save_strategy (self->program, tn_run_folder_path (self->folder), error))
     return FALSE;
   if (tn_program_weights_report (self->program) != NULL)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_MESSAGE, "%s", tn_program_weights_report (self->program));
-  self->n_tensors = tn_program_n_state (self->program);
+  self->n_tensors = tn_program_n_slices (self->program);
   self->tensors = g_new0 (TnCheckpointTensor, MAX (self->n_tensors, 1));
   size_t statistics = 0;
   for (int i = 0; i < self->n_tensors; i++)
     {
-      const TnStateEntry *entry = tn_program_state (self->program, i);
-      self->tensors[i] = (TnCheckpointTensor){ entry->name, entry->tensor };
+      int rank;
+      const TnStateEntry *entry = tn_program_slice (self->program, i, &rank);
+      self->tensors[i] = (TnCheckpointTensor){ entry->name, entry->tensor, rank, &entry->shape, &entry->box, entry->copy };
       if (entry->role == TN_ROLE_STATISTIC)
         statistics += tn_tensor_bytes (entry->tensor);
     }
@@ -284,6 +286,32 @@ compare_builds (TnTraining *self, gboolean goes_on)
   g_strlcpy (self->at.isa, isa, sizeof self->at.isa);
   tn_run_folder_set_fact (self->folder, "build", facts);
   tn_run_folder_set_fact (self->folder, "host", g_get_host_name ());
+}
+
+/* How ranks share the work, for comparison; where bits do not depend on it, that. */
+static char *
+describe_sharing (const TnSettings *settings)
+{
+  static const char *const names[] = { "parallel.mode", "parallel.ranks", "parallel.mesh", "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
+                                       "parallel.optimizer_threshold", "parallel.optimizer_shard_size" };
+  if (tn_settings_get_int (settings, "parallel.same_bits") > 0)
+    return g_strdup_printf ("same_bits=%" G_GINT64_FORMAT, tn_settings_get_int (settings, "parallel.same_bits"));
+  gboolean alone = tn_settings_enum_is (settings, "parallel.mode", "stand_alone");
+  g_autoptr (GString) text = g_string_new (alone ? "stand_alone" : NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (names) && !alone; i++)
+    g_string_append_printf (text, "%s%s=%s", i > 0 ? " " : "", names[i] + strlen ("parallel."), tn_settings_get_text (settings, names[i]));
+  return g_strdup (text->str);
+}
+
+static void
+compare_sharing (TnTraining *self, gboolean goes_on)
+{
+  g_autofree char *now = describe_sharing (self->settings);
+  const char *before = tn_run_folder_fact (self->folder, "sharing");
+  if (goes_on && before != NULL && strcmp (before, now) != 0)
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
+                             _("The run goes on with its work shared in another way (%s; it was %s): from here on its bits may differ from an undisturbed run's."), now, before);
+  tn_run_folder_set_fact (self->folder, "sharing", now);
 }
 
 static gboolean
@@ -328,13 +356,13 @@ tell_nothing_left (TnTraining *self)
     return;
   if (end_reached (self) == TN_END_MAX_STEPS)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                             _("Nothing to train: %" G_GINT64_FORMAT " steps are done and train.max_steps is %" G_GINT64_FORMAT
-                               ". Go on with --set train.max_steps=%" G_GINT64_FORMAT " or 0."),
+                             _("Nothing to train: %" PRId64 " steps are done and train.max_steps is %" PRId64
+                               ". Go on with --set train.max_steps=%" PRId64 " or 0."),
                              self->at.step, self->max_steps, self->at.step + self->steps_per_epoch);
   else if (end_reached (self) != TN_END_NONE)
     tn_trainer_post_message (self->trainer, G_LOG_LEVEL_WARNING,
-                             _("Nothing to train: the run has %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                               " epochs. Go on with --set train.epochs=%" G_GINT64_FORMAT "."),
+                             _("Nothing to train: the run has %" PRId64 " of %" PRId64
+                               " epochs. Go on with --set train.epochs=%" PRId64 "."),
                              self->at.epoch, self->epochs, self->at.epoch + 1);
 }
 
@@ -365,8 +393,9 @@ prepare (TnTraining *self, GError **error)
   if (!tn_training_restore (self, checkpoint, error))
     return FALSE;
   compare_builds (self, goes_on);
+  compare_sharing (self, goes_on);
   if (goes_on)
-    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" G_GINT64_FORMAT "."), self->at.step);
+    tn_trainer_post_message (self->trainer, G_LOG_LEVEL_INFO, _("Going on from step %" PRId64 "."), self->at.step);
   /* One that was killed between its last validation and its end ends here; one that had ended goes on until the next validation. */
   if (goes_on && self->early_stop > 0 && self->at.stall >= self->early_stop && tn_run_folder_state (self->folder) != TN_RUN_FINISHED)
     self->end_wanted = TN_END_EARLY;
@@ -400,7 +429,7 @@ goes_on_after_all (TnTraining *self, TnEnd *end, GError **error)
     {
       *end = TN_END_FAILED;
       g_set_error (error, TN_ERROR, TN_ERROR_NUMERIC,
-                   _("None of the %" G_GINT64_FORMAT " steps was finite: nothing was learned. Lower optimizer.lr or set train.clip_norm."),
+                   _("None of the %" PRId64 " steps was finite: nothing was learned. Lower optimizer.lr or set train.clip_norm."),
                    self->at.step);
     }
   return own_end && rolled_back && *end != TN_END_FAILED;
@@ -505,7 +534,7 @@ record_end (TnTraining *self, TnEnd end, const GError *error)
       break;
     case TN_END_EARLY:
       {
-        g_autofree char *reason = g_strdup_printf (_("Stopped early: %" G_GINT64_FORMAT " checks without gain."), self->at.stall);
+        g_autofree char *reason = g_strdup_printf (_("Stopped early: %" PRId64 " checks without gain."), self->at.stall);
         tn_run_folder_set_state (self->folder, TN_RUN_FINISHED, "early-stop", reason);
         break;
       }

@@ -2,6 +2,7 @@
 #include "train/answers.h"
 
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -148,7 +149,7 @@ take_array (JsonObject *object, const char *name, gint64 *values, gint64 n, GErr
     return FALSE;
   if (json_array_get_length (array) != n)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _("“%s” has %u numbers and should have %" G_GINT64_FORMAT), name, json_array_get_length (array), n);
+      g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _("“%s” has %u numbers and should have %" PRId64), name, json_array_get_length (array), n);
       return FALSE;
     }
   for (gint64 i = 0; i < n; i++)

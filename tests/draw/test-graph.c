@@ -440,6 +440,11 @@ test_child (void)
       g_test_skip ("tenon-cli is not built");
       return;
     }
+  if (g_getenv ("TENON_SANITIZED") != NULL)
+    {
+      g_test_skip ("a sanitizer needs more address space than the child may have");
+      return;
+    }
   g_autoptr (TnGraphDocument) document = preset_document ("resnet18-cifar");
   g_autoptr (TnGraphFolds) folds = tn_graph_folds_new (document);
   folds->show.phases = TN_SHOW_FORWARD;

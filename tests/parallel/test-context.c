@@ -4,6 +4,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "parallel/context.h"
+#include "parallel/forecast.h"
+#include "train/program-graph.h"
+#include "train/project.h"
 
 static TnSettings *
 with (const char *name, const char *value)
@@ -97,6 +100,42 @@ test_refused (void)
     }
 }
 
+/* The project that ships: LeNet-5 with Momentum on 8 ranks. Bytes by hand: fc1 is 120 x 400, split by tp = 2; fc2 84 x 120. */
+static void
+test_sample (void)
+{
+  g_autoptr (GError) error = NULL;
+  const char *root = g_getenv ("TENON_SOURCE_ROOT");
+  g_autofree char *path = g_build_filename (root != NULL ? root : ".", "resources/samples/lenet5-8-ranks", NULL);
+  g_autoptr (TnProject) project = tn_project_open (path, &error);
+  g_assert_no_error (error);
+  TnSettings *settings = tn_project_settings (project);
+  g_autoptr (TnModel) model = tn_project_load_model (project, settings, &error);
+  g_autoptr (TnParallelContext) context = tn_parallel_context_new (settings, -1, &error);
+  g_assert_no_error (error);
+  TnProgramRecipe recipe;
+  g_assert_true (tn_program_recipe_init (&recipe, model, settings, &error));
+  g_autoptr (TnGraph) graph = tn_program_training_graph (&recipe, tn_settings_get_int (settings, "train.batch"), &error);
+  g_assert_no_error (error);
+  g_autoptr (TnSharded) sharded = tn_shard_graph (graph, &context->options, &error);
+  g_assert_no_error (error);
+  g_autoptr (GArray) entries = tn_shard_entries (sharded, graph);
+  int seen = 0;
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const TnShardEntry *entry = &g_array_index (entries, TnShardEntry, i);
+      gboolean fc1 = g_str_has_suffix (entry->name, "fc1.weight"), fc2 = g_str_has_suffix (entry->name, "fc2.weight");
+      if (!fc1 && !fc2)
+        continue;
+      g_autofree char *layout = tn_layout_to_string (entry->layout);
+      g_assert_cmpstr (layout, ==, fc1 ? "(tp, None)" : "(None, tp)");
+      g_assert_cmpint (entry->bytes, ==, fc1 ? 120 * 400 * 4 / 2 : 84 * 120 * 4 / 2);
+      g_assert_cmpint (entry->replicas, ==, 4);
+      seen++;
+    }
+  g_assert_cmpint (seen, ==, 4); /* each with its moments */
+}
+
 int
 main (int argc, char **argv)
 {
@@ -105,5 +144,6 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/context/mindspore-names-are-aliases", test_aliases);
   g_test_add_func ("/parallel/context/a-strategy-is-an-object-in-the-project", test_object);
   g_test_add_func ("/parallel/context/wrong-settings-are-refused-by-name", test_refused);
+  g_test_add_func ("/parallel/context/the-project-that-ships-can-be-planned", test_sample);
   return g_test_run ();
 }

@@ -153,23 +153,192 @@ test_round_trip (void)
       g_autofree char *a = g_strdup_printf ("%s/a%d", folder, round), *b = g_strdup_printf ("%s/b%d", folder, round), *back = g_strdup_printf ("%s/c%d", folder, round);
       g_autoptr (TnStrategyFile) first = random_strategy (rand, 2, names, shapes), second = random_strategy (rand, 2, names, shapes);
       TnReshardReport report;
-      tn_reshard (whole, first, a, &report, &error);
+      tn_reshard (whole, &(TnReshardOptions){ .strategy = first }, a, &report, &error);
       g_assert_no_error (error);
       g_assert_cmpint (report.bytes, ==, 4 * (32 * 48 + 64 + 1 + 4096)); /* every element once */
       g_assert_cmpint ((gint64) report.peak_bytes, <=, 2 * 4 * 4096);
       assert_same_tensors (a, names, tensors, 4);
-      tn_reshard (a, second, b, NULL, &error);
+      tn_reshard (a, &(TnReshardOptions){ .strategy = second }, b, NULL, &error);
       g_assert_no_error (error);
       assert_same_tensors (b, names, tensors, 4);
-      tn_reshard (b, NULL, back, NULL, &error);
+      tn_reshard (b, &(TnReshardOptions){ 0 }, back, NULL, &error);
       g_assert_no_error (error);
       assert_same_tensors (back, names, tensors, 4);
-      g_assert_false (tn_reshard (b, NULL, back, NULL, &error));
+      g_assert_false (tn_reshard (b, &(TnReshardOptions){ 0 }, back, NULL, &error));
       g_assert_error (error, TN_ERROR, TN_ERROR_EXISTS);
     }
   for (int i = 0; i < 4; i++)
     tn_tensor_unref (tensors[i]);
   remove_folder (folder);
+}
+
+/* The same over folders of ranks in MindSpore's two formats, with the strategy that they were cut by. */
+static void
+test_rank_folders (void)
+{
+  guint32 seed = (guint32) g_test_rand_int ();
+  g_test_message ("seed %u", seed);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  g_autofree char *folder = g_dir_make_tmp ("tenon-reshard-XXXXXX", NULL);
+  g_autofree char *whole = g_build_filename (folder, "whole.safetensors", NULL);
+  char names[3][16] = { "a", "b.weight", "epoch" };
+  TnShape shapes[] = { TN_SHAPE (32, 48), TN_SHAPE (64), TN_SHAPE_SCALAR };
+  TnTensor *tensors[3];
+  const char *list[3];
+  for (int i = 0; i < 3; i++)
+    {
+      tensors[i] = counting (shapes[i], i * 10000);
+      list[i] = names[i];
+    }
+  g_assert_true (tn_safetensors_write (whole, list, tensors, 3, NULL, NULL));
+  for (int round = 0; round < 12; round++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *a = g_strdup_printf ("%s/a%d", folder, round), *b = g_strdup_printf ("%s/b%d", folder, round), *back = g_strdup_printf ("%s/c%d", folder, round);
+      g_autoptr (TnStrategyFile) first = random_strategy (rand, 2, names, shapes), second = random_strategy (rand, 2, names, shapes);
+      TnReshardReport report;
+      tn_reshard (whole, &(TnReshardOptions){ .strategy = first, .format = TN_RESHARD_CKPT, .prefix = "net-" }, a, NULL, &error);
+      g_assert_no_error (error);
+      tn_reshard (a, &(TnReshardOptions){ .from_strategy = first, .strategy = second, .format = TN_RESHARD_SAFETENSORS }, b, &report, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (report.tensors, ==, 3);
+      g_autofree char *rank_0 = g_build_filename (b, "rank_0", "0.safetensors", NULL);
+      g_assert_true (g_file_test (rank_0, G_FILE_TEST_EXISTS));
+      tn_reshard (b, &(TnReshardOptions){ .from_strategy = second }, back, NULL, &error);
+      g_assert_no_error (error);
+      assert_same_tensors (back, names, tensors, 3);
+      /* Without the strategy nobody can know how the slices go together. */
+      if (report.ranks > 1)
+        {
+          g_assert_false (tn_reshard (b, &(TnReshardOptions){ 0 }, folder, NULL, &error));
+          g_assert_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT);
+        }
+    }
+  for (int i = 0; i < 3; i++)
+    tn_tensor_unref (tensors[i]);
+  remove_folder (folder);
+}
+
+/* Pieces that merge_sliced_parameter merged: the tensor counts up in all of them. */
+static int merged;
+
+static void
+check_merged (JsonObject *c)
+{
+  if (!json_object_has_member (c, "device_matrix"))
+    return;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnLayout) layout = json_layout (c, "device_matrix", "tensor_map");
+  TnShape shape = json_shape (c, "shape"), local;
+  g_autofree char *folder = g_dir_make_tmp ("tenon-merge-XXXXXX", NULL), *whole = g_build_filename (folder, "whole.safetensors", NULL), *cut = g_build_filename (folder, "cut", NULL),
+             *out = g_build_filename (folder, "out", NULL);
+  g_autoptr (TnStrategyFile) strategy = tn_strategy_file_new ();
+  tn_strategy_parameter_set_layout (tn_strategy_file_add_parameter (strategy, "p"), layout);
+  g_autoptr (TnTensor) want = truth_tensor (json_object_get_object_member (c, "merged"), TN_DTYPE_F32);
+  g_assert_true (tn_shape_equal (&want->shape, &shape));
+  JsonArray *pieces = json_object_get_array_member (c, "pieces");
+  g_assert_cmpint (json_array_get_length (pieces), ==, layout->mesh->n_ranks);
+  g_assert_true (tn_layout_local_shape (layout, &shape, &local, NULL));
+  for (int d = 0; d < local.n_dims; d++)
+    g_assert_cmpint (local.dims[d], ==, json_array_get_int_element (json_array_get_array_element (pieces, 0), (guint) d));
+  const char *name = "p";
+  char names[1][16] = { "p" };
+  g_assert_true (tn_safetensors_write (whole, &name, &want, 1, NULL, NULL));
+  tn_reshard (whole, &(TnReshardOptions){ .strategy = strategy, .format = TN_RESHARD_CKPT }, cut, NULL, &error);
+  g_assert_no_error (error);
+  tn_reshard (cut, &(TnReshardOptions){ .from_strategy = strategy }, out, NULL, &error);
+  g_assert_no_error (error);
+  assert_same_tensors (out, names, &want, 1);
+  remove_folder (folder);
+  merged++;
+}
+
+static void
+test_merge_sliced (void)
+{
+  if (for_each_case ("merged", check_merged) == 0)
+    g_test_skip ("no truth folder");
+  else
+    g_test_message ("%d tensors cut and merged as merge_sliced_parameter does", merged);
+}
+
+/* (e) in memory, for many layouts: each slice of B from the ranks of A that are said to be needed and from no other, and back. */
+static int64_t **
+cut_all (const TnLayout *from, const TnLayout *to, const TnShape *shape, int64_t **slices)
+{
+  int64_t **out = g_new0 (int64_t *, to->mesh->n_ranks);
+  for (int64_t place = 0; place < to->mesh->n_ranks; place++)
+    {
+      TnBox want, have, both;
+      int64_t filled = 0;
+      g_autoptr (GArray) ranks = tn_reshard_needed (from, to, shape, to->mesh->ranks[place], NULL);
+      g_assert_true (tn_layout_slice (to, shape, to->mesh->ranks[place], &want, NULL));
+      out[place] = g_new (int64_t, tn_box_count (&want));
+      for (guint k = 0; k < ranks->len; k++)
+        {
+          int64_t rank = g_array_index (ranks, int64_t, k), *slice = slices[tn_mesh_place (from->mesh, rank)];
+          g_assert_true (tn_layout_slice (from, shape, rank, &have, NULL) && tn_box_intersect (&want, &have, &both));
+          for (int64_t e = 0; e < tn_box_count (&both); e++)
+            {
+              int64_t rest = e, source = 0, target = 0, source_stride = 1, target_stride = 1;
+              for (int d = shape->n_dims - 1; d >= 0; d--)
+                {
+                  int64_t i = both.lo[d] + rest % (both.hi[d] - both.lo[d]);
+                  rest /= both.hi[d] - both.lo[d];
+                  source += (i - have.lo[d]) * source_stride;
+                  target += (i - want.lo[d]) * target_stride;
+                  source_stride *= have.hi[d] - have.lo[d];
+                  target_stride *= want.hi[d] - want.lo[d];
+                }
+              out[place][target] = slice[source];
+              filled++;
+            }
+        }
+      g_assert_cmpint (filled, ==, tn_box_count (&want)); /* each element once */
+    }
+  return out;
+}
+
+static void
+free_all (int64_t **slices, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    g_free (slices[i]);
+  g_free (slices);
+}
+
+static void
+test_needed_suffice (void)
+{
+  guint32 seed = (guint32) g_test_rand_int ();
+  g_test_message ("seed %u", seed);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  int done = 0;
+  while (done < 10000)
+    {
+      g_autoptr (TnMesh) one = random_mesh (rand, 12), two = random_mesh (rand, 12), single = tn_mesh_new (1, TN_SIZES (1), NULL, -1, NULL, NULL);
+      int n_dims = g_rand_int_range (rand, 1, 3);
+      g_autoptr (TnLayout) a = random_layout (rand, one, n_dims), b = random_layout (rand, two, n_dims), whole = tn_layout_new_replicated (single, n_dims);
+      TnShape shape = { .n_dims = n_dims };
+      for (int d = 0; d < n_dims; d++)
+        shape.dims[d] = tn_layout_shards (a, d) * tn_layout_shards (b, d);
+      int64_t n = tn_shape_count (&shape);
+      if (n > 600)
+        continue;
+      int64_t *counting_up = g_new (int64_t, n);
+      for (int64_t i = 0; i < n; i++)
+        counting_up[i] = i;
+      int64_t **in_a = cut_all (whole, a, &shape, &counting_up), **in_b = cut_all (a, b, &shape, in_a), **again = cut_all (b, a, &shape, in_b);
+      TnShape local;
+      g_assert_true (tn_layout_local_shape (a, &shape, &local, NULL));
+      for (int64_t p = 0; p < one->n_ranks; p++)
+        g_assert_cmpmem (again[p], sizeof (int64_t) * (size_t) tn_shape_count (&local), in_a[p], sizeof (int64_t) * (size_t) tn_shape_count (&local));
+      free_all (in_a, one->n_ranks);
+      free_all (in_b, two->n_ranks);
+      free_all (again, one->n_ranks);
+      g_free (counting_up);
+      done++;
+    }
 }
 
 int
@@ -178,5 +347,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/parallel/reshard/needed-ranks-agree-with-mindspore", test_needed);
   g_test_add_func ("/parallel/reshard/there-and-back-is-the-identity", test_round_trip);
+  g_test_add_func ("/parallel/reshard/folders-of-ranks-there-and-back", test_rank_folders);
+  g_test_add_func ("/parallel/reshard/merges-what-mindspore-merges", test_merge_sliced);
+  g_test_add_func ("/parallel/reshard/needed-ranks-suffice-there-and-back", test_needed_suffice);
   return g_test_run ();
 }

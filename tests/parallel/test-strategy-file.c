@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
+#include <glib/gstdio.h>
+#include "base/error.h"
 #include "base/json.h"
 #include "formats/strategy-file.h"
 
@@ -242,6 +244,137 @@ test_profiled (void)
     }
 }
 
+/* ---- what MindSpore refuses (strategy_errors.json; the files are described by their names) ---- */
+
+static const struct
+{
+  const char *name, *text;
+  gssize n;
+} wrong_files[] = {
+  { "empty.ckpt", "", 0 }, { "garbage.ckpt", "\x9f\x03\xee\x7a\xff\xff\x00\x81\x5b\x12", 10 }, { "text.ckpt", "this is no strategy", 19 },
+  { "trunc.ckpt", "\x08\x01\x12\x1a\x0a\x08\x4d\x61\x74", 9 }, { "nolayout.ckpt", "\x08\x01", 2 }, { "empty.json", "", 0 }, { "garbage.json", "{\"current_stage\": ", 18 },
+  { "emptyobj.json", "{}", 2 }, { "a.txt", "this is no strategy", 19 },
+};
+
+static char *error_folder;
+static int errors_seen;
+
+static void
+check_refused (JsonObject *c)
+{
+  const char *name = json_object_get_string_member (c, "name");
+  if (!g_str_has_prefix (name, "read ") || strchr (name, '.') == NULL)
+    return;
+  g_autofree char *path = g_build_filename (error_folder, name + 5, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong_files); i++)
+    if (strcmp (wrong_files[i].name, name + 5) == 0)
+      g_assert_true (g_file_set_contents (path, wrong_files[i].text, wrong_files[i].n, NULL));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TnStrategyFile) file = tn_strategy_file_load (path, &error);
+  g_test_message ("%s: %s", name, error != NULL ? error->message : "read");
+  if (json_object_has_member (c, "ok"))
+    {
+      g_assert_no_error (error);
+      g_assert_cmpint (file->parameters->len, ==, json_object_get_int_member (c, "ok"));
+    }
+  else
+    {
+      g_assert_null (file);
+      if (strstr (name, "missing") != NULL)
+        g_assert_error (error, TN_ERROR, TN_ERROR_NOT_FOUND);
+      g_assert_nonnull (strstr (error->message, name + 5)); /* says which file */
+    }
+  g_unlink (path);
+  errors_seen++;
+}
+
+static void
+test_refused (void)
+{
+  error_folder = g_dir_make_tmp ("tenon-strategy-XXXXXX", NULL);
+  if (for_each_case ("name", check_refused) == 0)
+    g_test_skip ("no truth folder");
+  else
+    g_test_message ("%d files as MindSpore takes or refuses them", errors_seen);
+  g_rmdir (error_folder);
+  g_free (error_folder);
+}
+
+/* ---- laws ---- */
+
+static TnStrategyFile *
+random_file (GRand *rand, gboolean single_axes)
+{
+  TnStrategyFile *file = tn_strategy_file_new ();
+  file->current_stage = g_rand_int_range (rand, 0, 5);
+  for (int i = g_rand_int_range (rand, 0, 4); i > 0; i--)
+    {
+      g_autofree char *name = g_strdup_printf ("%s%d", g_rand_boolean (rand) ? "fc-1.weight" : "moments.bias", i);
+      g_autoptr (TnMesh) mesh = random_mesh (rand, 64);
+      int n_dims = g_rand_int_range (rand, 1, 5);
+      TnLayout *layout = random_layout (rand, mesh, n_dims);
+      for (int d = 0; d < n_dims && single_axes; d++)
+        if (layout->dims[d].n > 1)
+          {
+            tn_layout_unref (layout);
+            layout = tn_layout_new_replicated (mesh, n_dims);
+          }
+      TnStrategyParameter *p = tn_strategy_file_add_parameter (file, name);
+      tn_strategy_parameter_set_layout (p, layout);
+      tn_layout_unref (layout);
+      p->opt_size = g_rand_int_range (rand, -1, 5);
+      p->opt_step = g_rand_int_range (rand, 0, 5);
+      p->field = g_rand_int_range (rand, 0, 3);
+      TnStrategyNode *node = tn_strategy_file_add_node (file, name, g_rand_int_range (rand, 0, 4));
+      for (int k = g_rand_int_range (rand, 0, 3); k > 0; k--)
+        {
+          GArray *tuple = g_array_new (FALSE, FALSE, sizeof (int64_t));
+          for (int d = g_rand_int_range (rand, 0, 4); d > 0; d--)
+            {
+              int64_t value = 1 << g_rand_int_range (rand, 0, 8);
+              g_array_append_val (tuple, value);
+            }
+          g_ptr_array_add (node->strategies, tuple);
+        }
+    }
+  return file;
+}
+
+/* (c) Written, read and written again are the same bytes, in both forms. (d) Where no dimension is split twice the two say
+ * the same. */
+static void
+test_laws (void)
+{
+  guint32 seed = (guint32) g_test_rand_int ();
+  g_test_message ("seed %u", seed);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  for (int round = 0; round < 10000; round++)
+    {
+      g_autoptr (GError) error = NULL;
+      gboolean single = round % 2 == 0;
+      g_autoptr (TnStrategyFile) file = random_file (rand, single);
+      g_autoptr (GByteArray) bytes = tn_strategy_file_to_protobuf (file);
+      g_autofree char *text = tn_strategy_file_to_json (file);
+      g_autoptr (TnStrategyFile) one = bytes->len > 0 ? tn_strategy_file_parse (bytes->data, bytes->len, &error) : NULL;
+      g_assert_no_error (error);
+      g_autoptr (TnStrategyFile) two = tn_strategy_file_parse (text, strlen (text), &error);
+      g_assert_no_error (error);
+      g_autoptr (GByteArray) bytes_again = tn_strategy_file_to_protobuf (one);
+      g_autofree char *text_again = tn_strategy_file_to_json (two);
+      g_assert_cmpmem (bytes->data, bytes->len, bytes_again->data, bytes_again->len);
+      g_assert_cmpstr (text, ==, text_again);
+      g_autoptr (GPtrArray) kept = tn_strategy_files_diff (file, one), across = tn_strategy_files_diff (one, two);
+      g_assert_cmpint (kept->len, ==, 0);
+      if (single)
+        g_assert_cmpint (across->len, ==, 0);
+      for (guint i = 0; i < one->parameters->len; i++)
+        {
+          g_autoptr (TnLayout) a = tn_strategy_parameter_layout (file->parameters->pdata[i], 0, NULL), b = tn_strategy_parameter_layout (one->parameters->pdata[i], 0, NULL);
+          g_assert_true (tn_layout_equal (a, b));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -252,5 +385,7 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/strategy-file/golden-bytes", test_golden);
   g_test_add_func ("/parallel/strategy-file/merges-pipeline-stages-as-mindspore", test_merge);
   g_test_add_func ("/parallel/strategy-file/reads-profiled-strategies", test_profiled);
+  g_test_add_func ("/parallel/strategy-file/refuses-what-mindspore-refuses", test_refused);
+  g_test_add_func ("/parallel/strategy-file/both-forms-are-stable-and-agree", test_laws);
   return g_test_run ();
 }

@@ -438,9 +438,6 @@ test_refusals (void)
   expect_refusal (32, 8, 4, NULL, "8 ranks do not divide the 4 blocks");
   expect_refusal (30, 2, 4, NULL, "train.batch = 30 cannot be cut into the 4 equal blocks");
   expect_refusal (32, 2, 0, "parallel.mode=stand_alone", "parallel.mode = data_parallel");
-  g_autoptr (GError) error = NULL;
-  g_assert_null (make ("lenet5", 32, 2, 0, "parallel.mode=semi_auto_parallel", &error));
-  g_assert_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED);
   expect_refusal (32, 2, 0, "device.mode=pynative", "device.mode = graph");
 }
 

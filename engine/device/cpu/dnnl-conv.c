@@ -2,6 +2,7 @@
 #include "device/cpu/dnnl-conv.h"
 #include <dlfcn.h>
 #include <dnnl.h>
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 
@@ -242,8 +243,8 @@ tn_dnnl_conv_new (const TnDnnlConvShape *shape, GError **error)
   if (status != dnnl_success)
     {
       g_set_error (error, TN_ERROR, TN_ERROR_UNSUPPORTED,
-                   _ ("oneDNN %s refuses a convolution of %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " channels, kernel %" G_GINT64_FORMAT
-                      " x %" G_GINT64_FORMAT " (status %d)"),
+                   _ ("oneDNN %s refuses a convolution of %" PRId64 " to %" PRId64 " channels, kernel %" PRId64
+                      " x %" PRId64 " (status %d)"),
                    tn_dnnl_version (), (gint64) shape->c, (gint64) shape->o, (gint64) shape->kh, (gint64) shape->kw, (int) status);
       return NULL;
     }
