@@ -348,9 +348,9 @@ add_sources (TnDataForm *self, GtkWidget *box)
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->sources), GTK_SELECTION_NONE);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->sources), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Data sources"), -1);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->sources);
-  GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  /* Below each other: beside each other long words would need more than 360 px. */
+  GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_widget_set_margin_top (buttons, 6);
-  gtk_box_set_homogeneous (GTK_BOX (buttons), TRUE);
   add_button (buttons, _ ("Add _File…"), "data_add_file_button", G_CALLBACK (choose_file_cb), self);
   add_button (buttons, _ ("Add F_older…"), "data_add_folder_button", G_CALLBACK (choose_folder_cb), self);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), buttons);

@@ -22,7 +22,7 @@ enum
 struct _TnDataPreview
 {
   GtkWidget parent_instance;
-  GtkWidget *box, *bar, *class_drop, *set_drop, *size_drop, *filter, *filter_error, *holder, *grid, *table;
+  GtkWidget *box, *bar, *class_drop, *set_drop, *size_drop, *filter, *filter_error, *holder, *grid, *table, *drops;
   TnDataScan *scan;
   TnTableModel *model;
   GtkMultiSelection *selection; /* of the grid */
@@ -349,6 +349,7 @@ tn_data_preview_init (TnDataPreview *self)
   gtk_box_append (GTK_BOX (drops), self->set_drop);
   gtk_box_append (GTK_BOX (drops), self->size_drop);
   self->bar = bar;
+  self->drops = drops;
   self->filter_error = gtk_label_new (NULL);
   gtk_widget_add_css_class (self->filter_error, "error");
   gtk_label_set_xalign (GTK_LABEL (self->filter_error), 0);
@@ -509,4 +510,10 @@ tn_data_preview_set_narrow (TnDataPreview *self, gboolean narrow)
 {
   g_return_if_fail (TN_IS_DATA_PREVIEW (self));
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->bar), narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+  gtk_box_set_spacing (GTK_BOX (self->drops), narrow ? 3 : 6);
+  for (GtkWidget *drop = gtk_widget_get_first_child (self->drops); drop != NULL; drop = gtk_widget_get_next_sibling (drop))
+    if (narrow)
+      gtk_widget_add_css_class (drop, "tight");
+    else
+      gtk_widget_remove_css_class (drop, "tight");
 }

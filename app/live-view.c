@@ -385,10 +385,15 @@ options_cb (GSettings *settings, const char *key, TnLiveView *self)
 }
 
 void
-tn_live_view_set_columns (TnLiveView *self, guint columns)
+tn_live_view_set_columns (TnLiveView *self, guint least, guint columns)
 {
   for (guint i = 0; i < G_N_ELEMENTS (self->flows); i++)
-    gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flows[i]), columns);
+    {
+      gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->flows[i]), columns);
+      gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->flows[i]), least);
+    }
+  GtkWidget *line = gtk_widget_get_ancestor (self->numbers[0], GTK_TYPE_FLOW_BOX);
+  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (line), columns == 1 ? 2 : 4); /* two and two, not three and one */
 }
 
 void

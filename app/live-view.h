@@ -10,7 +10,7 @@
 G_DECLARE_FINAL_TYPE (TnLiveView, tn_live_view, TN, LIVE_VIEW, AdwBin)
 
 GtkWidget *tn_live_view_new (TnRunControl *control, TnSelection *selection);
-/** Plots a row. */
-void tn_live_view_set_columns (TnLiveView *self, guint columns);
+/** Plots a row, from and to. */
+void tn_live_view_set_columns (TnLiveView *self, guint least, guint columns);
 /** Action of the group "plot" on the plot with the focus, or on the first: "zoom-in", "fit", "export" ... */
 void tn_live_view_plot_action (TnLiveView *self, const char *action);

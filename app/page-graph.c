@@ -931,15 +931,17 @@ name_setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
   GtkWidget *label = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  gtk_label_set_width_chars (GTK_LABEL (label), 8);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 16);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 24);
   gtk_list_item_set_child (item, label);
 }
 
 static void
 name_bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
 {
-  gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), gtk_string_object_get_string (gtk_list_item_get_item (item)));
+  GtkLabel *label = GTK_LABEL (gtk_list_item_get_child (item));
+  const char *name = gtk_string_object_get_string (gtk_list_item_get_item (item));
+  gtk_label_set_text (label, name);
+  gtk_label_set_width_chars (label, (int) MIN (g_utf8_strlen (name, -1), 20)); /* the shorter ones are whole */
 }
 
 static void

@@ -11,7 +11,7 @@
 #include "segmented.h"
 #include "settings-form.h"
 
-#define SETTINGS_WIDTH 330
+#define SETTINGS_WIDTH 360
 
 struct _TnPageTrain
 {
@@ -40,7 +40,7 @@ tn_page_train_width_changed (TnPage *page, TnWidthClass width)
 {
   TnPageTrain *self = TN_PAGE_TRAIN (page);
   show_panes (self);
-  tn_live_view_set_columns (TN_LIVE_VIEW (self->live), width == TN_WIDTH_COMPACT ? 1 : width == TN_WIDTH_HUGE ? 4 : 2);
+  tn_live_view_set_columns (TN_LIVE_VIEW (self->live), width < TN_WIDTH_WIDE ? 1 : 2, width == TN_WIDTH_COMPACT ? 1 : 2);
 }
 
 static void

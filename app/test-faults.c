@@ -95,6 +95,25 @@ has_name (GtkWidget *widget)
   return (is_named_by_content (widget) || GTK_IS_MENU_BUTTON (widget)) && has_text (widget);
 }
 
+/* The deepest widgets that ask for more than the window has, on hidden pages too: they force it to be wider. */
+static gboolean
+check_minimum (Search *search, GtkWidget *widget)
+{
+  int least = 0;
+  gboolean found = FALSE;
+  if (!gtk_widget_get_visible (widget) || GTK_IS_NATIVE (widget))
+    return FALSE;
+  gtk_widget_measure (widget, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
+  if (least <= gtk_widget_get_width (search->window))
+    return FALSE;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL; child = gtk_widget_get_next_sibling (child))
+    found = check_minimum (search, child) || found;
+  g_autofree char *text = found ? NULL : g_strdup_printf ("needs %d px", least);
+  if (text != NULL)
+    add (search, "too wide", widget, text);
+  return TRUE;
+}
+
 /* A title or the text of a button; values and paths may be shortened, they have a tooltip. */
 static gboolean
 must_be_whole (GtkWidget *label)
@@ -128,6 +147,17 @@ check_place (Search *search, GtkWidget *widget)
   float width = (float) gtk_widget_get_width (search->window);
   if (!gtk_widget_compute_bounds (widget, search->window, &bounds) || bounds.size.width < 1)
     return;
+  if (GTK_IS_LABEL (widget)) /* where its letters are */
+    {
+      int x, y, letters;
+      gtk_label_get_layout_offsets (GTK_LABEL (widget), &x, &y);
+      pango_layout_get_pixel_size (gtk_label_get_layout (GTK_LABEL (widget)), &letters, NULL);
+      if (x >= 0 && letters < (int) bounds.size.width)
+        {
+          bounds.origin.x += (float) x;
+          bounds.size.width = (float) letters;
+        }
+    }
   g_autofree char *where = g_strdup_printf ("from %.0f to %.0f of %.0f px", bounds.origin.x, bounds.origin.x + bounds.size.width, width);
   gboolean text = GTK_IS_LABEL (widget) && *gtk_label_get_text (GTK_LABEL (widget)) != '\0';
   if (is_scrolled (widget))
@@ -159,6 +189,9 @@ tn_test_faults (GtkWidget *window)
 {
   Search search = { window, g_ptr_array_new () };
   check (window, &search);
+  GtkWidget *content = ADW_IS_APPLICATION_WINDOW (window) ? adw_application_window_get_content (ADW_APPLICATION_WINDOW (window)) : NULL;
+  if (content != NULL && gtk_widget_get_first_child (content) != NULL) /* inside the bin that reports 360 px */
+    check_minimum (&search, gtk_widget_get_first_child (content));
   g_ptr_array_add (search.faults, NULL);
   return (char **) g_ptr_array_free (search.faults, FALSE);
 }

@@ -2,6 +2,7 @@
 #include "watch-view.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "asker.h"
@@ -73,8 +74,8 @@ show_tile (TnWatchView *self, const TnAsked *asked, int i)
   /* Translators: a sign for right or wrong, the class that was answered, and how sure the answer is */
   g_autofree char *text = best >= 0 ? g_strdup_printf (_("%s %s · %s"), correct ? "✔" : "✖", asked->class_names[best], share_text) : g_strdup ("…");
   g_autofree char *hint = best < 0 ? g_strdup_printf (_("This is %s. It is answered at the first checkpoint."), right)
-                          : correct ? g_strdup_printf (_("Sample %" G_GINT64_FORMAT " is %s, and is taken for %s (%s)"), asked->ids[i], right, right, share_text)
-                                    : g_strdup_printf (_("Sample %" G_GINT64_FORMAT " is %s, but is taken for %s (%s)"), asked->ids[i], right,
+                          : correct ? g_strdup_printf (_("Sample %" PRId64 " is %s, and is taken for %s (%s)"), asked->ids[i], right, right, share_text)
+                                    : g_strdup_printf (_("Sample %" PRId64 " is %s, but is taken for %s (%s)"), asked->ids[i], right,
                                                        asked->class_names[best], share_text);
   gtk_label_set_text (GTK_LABEL (tile->label), text);
   gtk_widget_set_tooltip_text (tile->box, hint);

@@ -232,7 +232,7 @@ tn_window_set_document (TnWindow *self, TnDocument *document)
   if (tn_document_is_read_only (document))
     tn_window_show_banner (self, GTK_MESSAGE_INFO, _("This project is read-only. Changes go to a copy."), _("Save a Copy…"), "win.save-copy");
   adw_flap_set_reveal_flap (ADW_FLAP (self->sidebar_flap), self->width != TN_WIDTH_COMPACT && self->wish_sidebar);
-  adw_flap_set_reveal_flap (ADW_FLAP (self->inspector_flap), self->width > TN_WIDTH_MEDIUM && self->wish_inspector);
+  adw_flap_set_reveal_flap (ADW_FLAP (self->inspector_flap), tn_adaptive_bin_is_roomy (TN_ADAPTIVE_BIN (self->adaptive)) && self->wish_inspector);
   if (self->train_when_ready)
     tn_run_control_train (self->control, NULL); /* before its page is built: it starts meanwhile */
   tn_window_show_page (self, tn_page_info_find ("data") != NULL && !self->train_when_ready ? "data" : "train");

@@ -63,11 +63,36 @@ tn_combo_row_class_init (TnComboRowClass *klass)
   G_OBJECT_CLASS (klass)->finalize = tn_combo_row_finalize;
 }
 
+/* The row gives way to the chosen word, not the word to the row: libadwaita's own label shrinks to three letters. */
+static void
+setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *label = gtk_label_new (NULL), *mark = gtk_image_new_from_icon_name ("object-select-symbolic");
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_box_append (GTK_BOX (box), mark);
+  gtk_list_item_set_child (item, box);
+}
+
+static void
+bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, TnComboRow *self)
+{
+  GtkWidget *box = gtk_list_item_get_child (item), *label = gtk_widget_get_first_child (box), *mark = gtk_widget_get_last_child (box);
+  gboolean in_popover = gtk_widget_get_ancestor (box, GTK_TYPE_POPOVER) != NULL;
+  gtk_label_set_text (GTK_LABEL (label), gtk_string_object_get_string (gtk_list_item_get_item (item)));
+  gtk_widget_set_visible (mark, in_popover);
+  gtk_widget_set_opacity (mark, gtk_list_item_get_position (item) == adw_combo_row_get_selected (ADW_COMBO_ROW (self)) ? 1 : 0);
+}
+
 static void
 tn_combo_row_init (TnComboRow *self)
 {
   self->names = gtk_string_list_new (NULL);
   self->ids = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new ();
+  g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), self);
+  adw_combo_row_set_factory (ADW_COMBO_ROW (self), factory);
   adw_combo_row_set_model (ADW_COMBO_ROW (self), G_LIST_MODEL (self->names));
   self->selected_handler = g_signal_connect (self, "notify::selected", G_CALLBACK (selected_cb), NULL);
   tn_row_setup (TN_ROW (self), NULL, FALSE);

@@ -807,9 +807,9 @@ tn_graph_view_size_allocate (GtkWidget *widget, int width, int height, int basel
   place (self->minimap, MAX (width - MINIMAP_WIDTH - 10, 0), MAX (height - MINIMAP_HEIGHT - 10, 0), MINIMAP_WIDTH, MINIMAP_HEIGHT);
   gtk_widget_measure (self->badge, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &badge_w, NULL, NULL);
   gtk_widget_measure (self->badge, GTK_ORIENTATION_VERTICAL, -1, NULL, &badge_h, NULL, NULL);
-  badge_w = MIN (badge_w, MAX (width - 20, 1));
+  badge_w = MIN (badge_w, MAX (width - 24, 1));
   if (gtk_widget_get_visible (self->badge))
-    place (self->badge, 10, MAX (height - badge_h - (self->overlay != NULL ? 44 : 8), 0), MIN (badge_w, MAX (width - MINIMAP_WIDTH - 30, 60)), badge_h);
+    place (self->badge, 12, MAX (height - badge_h - (self->overlay != NULL ? 44 : 8), 0), MIN (badge_w, MAX (width - MINIMAP_WIDTH - 30, 60)), badge_h);
   gtk_widget_measure (self->busy_box, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &busy_w, NULL, NULL);
   gtk_widget_measure (self->busy_box, GTK_ORIENTATION_VERTICAL, -1, NULL, &busy_h, NULL, NULL);
   if (gtk_widget_get_visible (self->busy_box))

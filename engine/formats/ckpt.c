@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/ckpt.h"
 
+#include <inttypes.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -70,7 +71,7 @@ read_at (const TnCkpt *self, uint64_t offset, void *out, size_t n, GError **erro
 static gboolean
 damaged (const TnCkpt *self, uint64_t at, const char *what, GError **error)
 {
-  g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”, byte %" G_GUINT64_FORMAT ": %s. The file is damaged or no MindSpore checkpoint."), self->path, at, what);
+  g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”, byte %" PRIu64 ": %s. The file is damaged or no MindSpore checkpoint."), self->path, at, what);
   return FALSE;
 }
 
@@ -266,7 +267,7 @@ check_item (TnCkpt *self, Item *item, GError **error)
   if (tn_shape_bytes (&e->shape, tn_dtype_size (e->dtype), &bytes, NULL) && bytes == e->bytes)
     return TRUE;
   g_autofree char *shape = tn_shape_to_string (&e->shape);
-  g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”, tensor “%s”: %" G_GUINT64_FORMAT " bytes do not fit %s of %s. The file is damaged."), self->path, e->name, e->bytes, shape, e->type_name);
+  g_set_error (error, TN_ERROR, TN_ERROR_FORMAT, _ ("“%s”, tensor “%s”: %" PRIu64 " bytes do not fit %s of %s. The file is damaged."), self->path, e->name, e->bytes, shape, e->type_name);
   return FALSE;
 }
 

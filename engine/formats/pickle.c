@@ -51,7 +51,7 @@ static gboolean
 wrong (const Machine *m, const char *what)
 {
   if (m->error == NULL || *m->error == NULL)
-    g_set_error (m->error, TN_ERROR, TN_ERROR_FORMAT, _ ("Byte %" G_GSIZE_FORMAT " of the pickle: %s."), (gsize) (m->at - m->start), what);
+    g_set_error (m->error, TN_ERROR, TN_ERROR_FORMAT, _ ("Byte %zu of the pickle: %s."), (gsize) (m->at - m->start), what);
   return FALSE;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/redistribution.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 
@@ -69,7 +70,7 @@ check_list (const TnRedistribution *self, int64_t rank, GError **error)
 {
   if (tn_mesh_place (self->meshes[0], rank) < 0)
     {
-      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_RANK, _ ("Rank %" G_GINT64_FORMAT " is not in the mesh."), rank);
+      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_RANK, _ ("Rank %" PRId64 " is not in the mesh."), rank);
       return FALSE;
     }
   for (int i = 0; i < self->n_moves; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/reshard-source.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/json.h"
@@ -319,7 +320,7 @@ tn_reshard_source_add (TnReshardSource *self, const TnReshardTensor *tensor, con
   g_autofree char *data = g_try_malloc (MAX (held.bytes, 1));
   if (data == NULL)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a piece of “%s” (%" G_GUINT64_FORMAT " bytes)."), tensor->name, held.bytes);
+      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a piece of “%s” (%" PRIu64 " bytes)."), tensor->name, held.bytes);
       return FALSE;
     }
   tn_reshard_source_note_memory (self, held.bytes);
@@ -443,7 +444,7 @@ read_sliced (const RankFolder *folder, const char *name, const TnLayout *layout,
   for (int64_t place = 0; tensor != NULL && place < layout->mesh->n_ranks; place++)
     if (!found[tn_layout_slice_index (layout, place)])
       {
-        g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("“%s”: the slice of rank %" G_GINT64_FORMAT " is in no file: rank_%" G_GINT64_FORMAT " and its copies are missing."), name,
+        g_set_error (error, TN_ERROR, TN_ERROR_NOT_FOUND, _ ("“%s”: the slice of rank %" PRId64 " is in no file: rank_%" PRId64 " and its copies are missing."), name,
                      layout->mesh->ranks[place], layout->mesh->ranks[place]);
         return FALSE;
       }

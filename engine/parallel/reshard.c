@@ -121,7 +121,7 @@ read_slice (Job *job, const Slice *slice, size_t *bytes, GError **error)
   int64_t filled = 0;
   if (data == NULL)
     {
-      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a slice of “%s” (%" G_GSIZE_FORMAT " bytes)."), slice->source->name, *bytes);
+      g_set_error (error, TN_ERROR, TN_ERROR_MEMORY, _ ("No memory for a slice of “%s” (%zu bytes)."), slice->source->name, *bytes);
       return NULL;
     }
   tn_reshard_source_note_memory (&job->source, *bytes);
