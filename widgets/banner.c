@@ -66,7 +66,6 @@ tn_banner_init (TnBanner *self)
   gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (self->buttons), GTK_SELECTION_NONE);
   gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (self->buttons), 3);
   gtk_widget_set_valign (self->buttons, GTK_ALIGN_CENTER);
-  gtk_widget_set_halign (self->buttons, GTK_ALIGN_START);
   gtk_info_bar_add_child (GTK_INFO_BAR (self->bar), self->icon);
   /* One line of text and one button fit beside each other; more buttons stand below. */
   self->content = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
