@@ -9,6 +9,7 @@
 #include "format.h"
 #include "plot-view.h"
 #include "setting-titles.h"
+#include "watch-view.h"
 
 /* One card. The second line, where there is one, is the validation's. */
 static const struct
@@ -30,14 +31,15 @@ struct _TnLiveView
   AdwBin parent_instance;
   TnRunControl *control;
   TnSelection *selection;
-  GtkWidget *banner, *progress, *numbers[4], *position, *flows[2], *box, *pane, *plots[N_CARDS];
+  GtkWidget *banner, *progress, *numbers[4], *position, *flows[2], *box, *watch, *plots[N_CARDS];
   TnRun *ghost; /* being read */
   TnSettings *ghost_settings;
   GCancellable *ghost_opening;
   char *ghost_path;
   TnSeries *ghost_series[TN_N_TAGS];
   double smoothing;
-  gboolean selecting;
+  gboolean selecting, banner_draws;
+  TnRunWord banner_word;
 };
 
 G_DEFINE_FINAL_TYPE (TnLiveView, tn_live_view, ADW_TYPE_BIN)
@@ -247,28 +249,63 @@ set_number (TnLiveView *self, int i, char *text)
   g_free (text);
 }
 
+/* "98.7 % in 52 s. Most often 4 is taken for 9." */
+static char *
+finished_text (TnLiveView *self)
+{
+  const TnRunLine *line = tn_run_control_line (self->control);
+  const char *confusion = tn_watch_view_confusion (TN_WATCH_VIEW (self->watch));
+  g_autofree char *text = NULL;
+  if (isfinite (line->accuracy) && isfinite (line->seconds))
+    {
+      g_autofree char *share = tn_format_share (line->accuracy), *time = tn_format_duration (line->seconds);
+      text = g_strdup_printf (_("%s right after %s."), share, time);
+    }
+  else
+    text = tn_run_line_text (line);
+  return confusion != NULL ? g_strdup_printf ("%s %s", text, confusion) : g_steal_pointer (&text);
+}
+
 static void
 update_banner (TnLiveView *self)
 {
   const TnRunLine *line = tn_run_control_line (self->control);
   TnBanner *banner = TN_BANNER (self->banner);
-  g_autofree char *text = tn_run_control_line_text (self->control);
-  if (line->word != TN_WORD_PAUSED && line->word != TN_WORD_FAILED && line->word != TN_WORD_LOST)
+  gboolean finished = line->word == TN_WORD_FINISHED, can_draw = tn_watch_view_can_draw (TN_WATCH_VIEW (self->watch));
+  g_autofree char *text = finished ? finished_text (self) : tn_run_control_line_text (self->control);
+  if (!finished && line->word != TN_WORD_PAUSED && line->word != TN_WORD_FAILED && line->word != TN_WORD_LOST)
     {
+      self->banner_word = line->word;
       tn_banner_hide (banner);
       return;
     }
-  if (tn_banner_get_revealed (banner) && g_strcmp0 (tn_banner_get_text (banner), text) == 0)
-    return;
+  if (self->banner_word == line->word && self->banner_draws == can_draw && g_strcmp0 (tn_banner_get_text (banner), text) == 0)
+    return; /* shown, or closed by the user */
+  self->banner_word = line->word;
+  self->banner_draws = can_draw;
   tn_banner_clear_buttons (banner);
   if (line->word == TN_WORD_PAUSED)
     tn_banner_add_button (banner, _("Go On"), "win.pause", NULL);
+  else if (finished)
+    {
+      if (can_draw)
+        tn_banner_add_button (banner, _("Try It"), "live.try", NULL);
+      tn_banner_add_button (banner, _("See the Graph"), "win.page", g_variant_new_string ("graph"));
+      tn_banner_add_button (banner, _("Train 10 More"), "win.train-more", NULL);
+    }
   else
     {
       tn_banner_add_button (banner, _("Resume"), "win.resume", NULL);
       tn_banner_add_button (banner, _("Train Again"), "win.train-again", NULL);
     }
-  tn_banner_show (banner, line->word == TN_WORD_PAUSED ? GTK_MESSAGE_INFO : line->word == TN_WORD_FAILED ? GTK_MESSAGE_ERROR : GTK_MESSAGE_WARNING, text);
+  tn_banner_show (banner, line->word == TN_WORD_PAUSED || finished ? GTK_MESSAGE_INFO : line->word == TN_WORD_FAILED ? GTK_MESSAGE_ERROR : GTK_MESSAGE_WARNING,
+                  text);
+}
+
+static void
+try_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  tn_watch_view_grab_pad (TN_WATCH_VIEW (TN_LIVE_VIEW (widget)->watch));
 }
 
 static void
@@ -348,13 +385,6 @@ options_cb (GSettings *settings, const char *key, TnLiveView *self)
 }
 
 void
-tn_live_view_insert (TnLiveView *self, GtkWidget *widget)
-{
-  g_return_if_fail (TN_IS_LIVE_VIEW (self));
-  gtk_box_insert_child_after (GTK_BOX (self->box), widget, self->flows[0]);
-}
-
-void
 tn_live_view_set_columns (TnLiveView *self, guint least, guint columns)
 {
   for (guint i = 0; i < G_N_ELEMENTS (self->flows); i++)
@@ -391,6 +421,7 @@ static void
 tn_live_view_class_init (TnLiveViewClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = tn_live_view_dispose;
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (class), "live.try", NULL, try_action);
 }
 
 static GtkWidget *
@@ -500,6 +531,9 @@ tn_live_view_new (TnRunControl *control, TnSelection *selection)
   TnLiveView *self = g_object_new (TN_TYPE_LIVE_VIEW, NULL);
   self->control = g_object_ref (control);
   self->selection = g_object_ref (selection);
+  self->watch = tn_watch_view_new (control);
+  gtk_box_insert_child_after (GTK_BOX (self->box), self->watch, self->flows[0]);
+  g_signal_connect_object (self->watch, "told", G_CALLBACK (update_banner), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (control, "rows", G_CALLBACK (rows_cb), self, 0);
   g_signal_connect_object (control, "restarted", G_CALLBACK (restarted_cb), self, 0);
   g_signal_connect_object (control, "checkpointed", G_CALLBACK (checkpointed_cb), self, 0);

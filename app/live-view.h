@@ -10,8 +10,6 @@
 G_DECLARE_FINAL_TYPE (TnLiveView, tn_live_view, TN, LIVE_VIEW, AdwBin)
 
 GtkWidget *tn_live_view_new (TnRunControl *control, TnSelection *selection);
-/** Between the plots that everybody reads and the rest. */
-void tn_live_view_insert (TnLiveView *self, GtkWidget *widget);
 /** Plots a row, from and to. */
 void tn_live_view_set_columns (TnLiveView *self, guint least, guint columns);
 /** Action of the group "plot" on the plot with the focus, or on the first: "zoom-in", "fit", "export" ... */

@@ -7,16 +7,16 @@
 #include "base/json.h"
 #include "live-view.h"
 #include "log-drawer.h"
+#include "plan-view.h"
 #include "segmented.h"
 #include "settings-form.h"
-#include "watch-view.h"
 
 #define SETTINGS_WIDTH 360
 
 struct _TnPageTrain
 {
   TnPage parent_instance;
-  GtkWidget *views, *settings_pane, *live_pane, *form, *live, *separator;
+  GtkWidget *views, *settings_pane, *live_pane, *form, *live, *plan, *separator;
 };
 
 G_DEFINE_FINAL_TYPE (TnPageTrain, tn_page_train, TN_TYPE_PAGE)
@@ -60,6 +60,7 @@ static void
 tn_page_train_document_changed (TnPage *page)
 {
   tn_settings_form_set_document (TN_SETTINGS_FORM (TN_PAGE_TRAIN (page)->form), tn_page_document (page));
+  tn_plan_view_set_document (TN_PLAN_VIEW (TN_PAGE_TRAIN (page)->plan), tn_page_document (page));
 }
 
 static void
@@ -67,6 +68,21 @@ tn_page_train_edited (TnPage *page, const char *kind, const char *key)
 {
   if (g_str_equal (kind, "setting"))
     tn_settings_form_update (TN_SETTINGS_FORM (TN_PAGE_TRAIN (page)->form), key);
+  tn_plan_view_edited (TN_PLAN_VIEW (TN_PAGE_TRAIN (page)->plan));
+}
+
+static void
+check_cb (TnPageTrain *self)
+{
+  if (tn_page_width (TN_PAGE (self)) == TN_WIDTH_COMPACT)
+    tn_segmented_set_active_id (TN_SEGMENTED (self->views), "settings");
+  tn_plan_view_open (TN_PLAN_VIEW (self->plan));
+}
+
+static void
+show_setting_cb (TnPlanView *plan, const char *name, TnPageTrain *self)
+{
+  tn_settings_form_show (TN_SETTINGS_FORM (self->form), name);
 }
 
 static void
@@ -241,8 +257,11 @@ tn_page_train_build (TnPage *page)
 
   self->form = tn_settings_form_new (control);
   self->settings_pane = self->form;
+  self->plan = tn_plan_view_new (control);
+  g_signal_connect (self->plan, "show-setting", G_CALLBACK (show_setting_cb), self);
+  g_signal_connect (self, "check", G_CALLBACK (check_cb), NULL);
+  tn_settings_form_append (TN_SETTINGS_FORM (self->form), self->plan);
   self->live = tn_live_view_new (control, tn_page_selection (page));
-  tn_live_view_insert (TN_LIVE_VIEW (self->live), tn_watch_view_new (control));
   self->live_pane = self->live;
   gtk_widget_set_hexpand (self->live_pane, TRUE);
   self->separator = gtk_separator_new (GTK_ORIENTATION_VERTICAL);
@@ -298,4 +317,11 @@ tn_page_train_show_setting (TnPageTrain *self, const char *name)
   if (tn_page_width (TN_PAGE (self)) == TN_WIDTH_COMPACT)
     tn_segmented_set_active_id (TN_SEGMENTED (self->views), "settings");
   tn_settings_form_show (TN_SETTINGS_FORM (self->form), name);
+}
+
+const char *
+tn_page_train_error (TnPageTrain *self)
+{
+  g_return_val_if_fail (TN_IS_PAGE_TRAIN (self), NULL);
+  return self->plan != NULL ? tn_plan_view_error (TN_PLAN_VIEW (self->plan)) : NULL;
 }

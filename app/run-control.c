@@ -696,6 +696,12 @@ call (TnRunControl *self, const char *method, GVariant *parameters)
 void
 tn_run_control_extend (TnRunControl *self, int epochs)
 {
+  tn_run_control_extend_as (self, epochs, NULL);
+}
+
+void
+tn_run_control_extend_as (TnRunControl *self, int epochs, const char *how)
+{
   g_return_if_fail (TN_IS_RUN_CONTROL (self));
   if (self->run == NULL || self->settings == NULL)
     return;
@@ -706,7 +712,8 @@ tn_run_control_extend (TnRunControl *self, int epochs)
       return;
     }
   g_autofree char *assignment = g_strdup_printf ("train.epochs=%" G_GINT64_FORMAT, total);
-  spawn (self, (const char *const[]){ "resume", self->path, "--set", assignment, NULL });
+  g_autofree char *schedule = how != NULL ? g_strdup_printf ("schedule.extend=%s", how) : NULL;
+  spawn (self, (const char *const[]){ "resume", self->path, "--set", assignment, schedule != NULL ? "--set" : NULL, schedule, NULL });
 }
 
 void

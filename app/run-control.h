@@ -56,6 +56,8 @@ void tn_run_control_start_queued (TnRunControl *self);
 void tn_run_control_resume (TnRunControl *self);
 /** @epochs more in the same run: by the trainer where one lives, else by resuming. */
 void tn_run_control_extend (TnRunControl *self, int epochs);
+/** The same for a run that ended; @how: what becomes of its schedule of rates: setting schedule.extend, "hold", "stretch" or "restart". */
+void tn_run_control_extend_as (TnRunControl *self, int epochs, const char *how);
 void tn_run_control_pause (TnRunControl *self, gboolean paused);
 void tn_run_control_stop (TnRunControl *self);
 void tn_run_control_stop_now (TnRunControl *self);

@@ -28,12 +28,14 @@ struct _TnWatchView
   gboolean asking, ask_again, reading, read_again, known, drawable, ended;
   guint timer;
   int width, height; /* of a picture to draw */
-  gint64 shown_step;
+  char *confusion;
   GtkWidget *flow, *watch_card, *watch_title, *draw_card, *class_card, *class_grid, *pad, *answer, *more, *clear;
   Tile tiles[N_TILES];
 };
 
 G_DEFINE_FINAL_TYPE (TnWatchView, tn_watch_view, ADW_TYPE_BIN)
+
+static guint told_signal;
 
 static void ask (TnWatchView *self);
 
@@ -94,7 +96,6 @@ show_watched (TnWatchView *self, const TnAsked *asked)
   self->drawable = asked->pictures;
   self->width = asked->width;
   self->height = asked->height;
-  self->shown_step = asked->step;
   gboolean has_pictures = asked->n > 0 && asked->images[0] != NULL;
   show_card (self->watch_card, has_pictures);
   show_card (self->draw_card, self->drawable);
@@ -108,6 +109,7 @@ show_watched (TnWatchView *self, const TnAsked *asked)
     gtk_label_set_text (GTK_LABEL (self->watch_title), _("Watch"));
   for (int i = 0; has_pictures && i < N_TILES; i++)
     show_tile (self, asked, i);
+  g_signal_emit (self, told_signal, 0);
 }
 
 /* Per class. */
@@ -127,9 +129,28 @@ compare_shares (const void *a, const void *b)
   return x->index - y->index;
 }
 
+/* The pair of classes that is confused most. */
+static char *
+confusion_text (const TnValidation *validation)
+{
+  int n = validation->n_classes, label = -1, answer = -1;
+  gint64 most = 0;
+  for (int i = 0; validation->confusion != NULL && i < n; i++)
+    for (int k = 0; k < n; k++)
+      if (i != k && validation->confusion[i * n + k] > most)
+        {
+          most = validation->confusion[i * n + k];
+          label = i;
+          answer = k;
+        }
+  return most > 0 ? g_strdup_printf (_("Most often %s is taken for %s."), validation->class_names[label], validation->class_names[answer]) : NULL;
+}
+
 static void
 show_classes (TnWatchView *self, const TnValidation *validation)
 {
+  g_free (self->confusion);
+  self->confusion = confusion_text (validation);
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (self->class_grid)) != NULL)
     gtk_grid_remove (GTK_GRID (self->class_grid), child);
@@ -159,6 +180,7 @@ show_classes (TnWatchView *self, const TnValidation *validation)
       gtk_grid_attach (GTK_GRID (self->class_grid), number, 2, i, 1, 1);
     }
   show_card (self->class_card, n > 0);
+  g_signal_emit (self, told_signal, 0);
 }
 
 static void
@@ -319,6 +341,7 @@ run_changed_cb (TnRunControl *control, TnWatchView *self)
   g_clear_handle_id (&self->timer, g_source_remove);
   self->cancellable = g_cancellable_new ();
   self->asker = path != NULL ? tn_asker_new (path) : NULL;
+  g_clear_pointer (&self->confusion, g_free);
   self->asking = self->ask_again = self->known = self->drawable = self->ended = FALSE;
   for (int i = 0; i < N_TILES; i++)
     gtk_picture_set_paintable (GTK_PICTURE (self->tiles[i].picture), NULL);
@@ -446,6 +469,7 @@ tn_watch_view_dispose (GObject *object)
   g_clear_handle_id (&self->timer, g_source_remove);
   g_clear_pointer (&self->asker, tn_asker_unref);
   g_clear_object (&self->control);
+  g_clear_pointer (&self->confusion, g_free);
   G_OBJECT_CLASS (tn_watch_view_parent_class)->dispose (object);
 }
 
@@ -453,6 +477,7 @@ static void
 tn_watch_view_class_init (TnWatchViewClass *class)
 {
   G_OBJECT_CLASS (class)->dispose = tn_watch_view_dispose;
+  told_signal = g_signal_new ("told", G_TYPE_FROM_CLASS (class), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -481,4 +506,25 @@ tn_watch_view_new (TnRunControl *control)
   g_signal_connect_object (control, "checkpointed", G_CALLBACK (checkpointed_cb), self, 0);
   run_changed_cb (control, self);
   return GTK_WIDGET (self);
+}
+
+const char *
+tn_watch_view_confusion (TnWatchView *self)
+{
+  g_return_val_if_fail (TN_IS_WATCH_VIEW (self), NULL);
+  return self->confusion;
+}
+
+gboolean
+tn_watch_view_can_draw (TnWatchView *self)
+{
+  g_return_val_if_fail (TN_IS_WATCH_VIEW (self), FALSE);
+  return self->drawable;
+}
+
+void
+tn_watch_view_grab_pad (TnWatchView *self)
+{
+  g_return_if_fail (TN_IS_WATCH_VIEW (self));
+  gtk_widget_grab_focus (self->pad);
 }

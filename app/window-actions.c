@@ -40,6 +40,76 @@ typedef struct
 } Row;
 
 static void train_again (TnWindow *self);
+static void check (TnWindow *self);
+
+/* A schedule of rates that has ended: only the user knows what comes after it. */
+
+static void
+extend_clicked_cb (GtkButton *button, TnWindow *self)
+{
+  GtkWidget *popover = gtk_widget_get_ancestor (GTK_WIDGET (button), GTK_TYPE_POPOVER);
+  tn_run_control_extend_as (self->control, N_MORE_EPOCHS, g_object_get_data (G_OBJECT (button), "tn-how"));
+  gtk_popover_popdown (GTK_POPOVER (popover));
+  tn_window_show_page (self, "train");
+}
+
+static void
+popover_closed_cb (GtkWidget *popover, gpointer data)
+{
+  g_idle_add_once ((GSourceOnceFunc) gtk_widget_unparent, popover); /* its own handlers run to their end first */
+}
+
+static void
+ask_schedule (TnWindow *self)
+{
+  static const struct
+  {
+    const char *how, *id, *label, *hint;
+  } choices[] = {
+    { "hold", "train_extend_hold_button", N_("_Hold the Last Rate"), N_("The learning rate stays where the schedule ended") },
+    { "stretch", "train_extend_stretch_button", N_("_Stretch the Schedule"), N_("The schedule is laid over the new length of the run") },
+    { "restart", "train_extend_restart_button", N_("_Restart the Schedule"), N_("The schedule begins again from its start") },
+  };
+  GtkWidget *popover = gtk_popover_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  GtkWidget *text = gtk_label_new (_("The schedule of learning rates has ended.\nWhat shall the next 10 epochs do?"));
+  gtk_label_set_xalign (GTK_LABEL (text), 0);
+  gtk_widget_set_margin_bottom (text, 6);
+  gtk_widget_set_name (popover, "train_extend_popover");
+  gtk_box_append (GTK_BOX (box), text);
+  for (guint i = 0; i < G_N_ELEMENTS (choices); i++)
+    {
+      GtkWidget *button = gtk_button_new_with_mnemonic (_(choices[i].label));
+      gtk_widget_set_name (button, choices[i].id);
+      gtk_widget_set_tooltip_text (button, _(choices[i].hint));
+      if (i == 0)
+        gtk_widget_add_css_class (button, "suggested-action");
+      g_object_set_data (G_OBJECT (button), "tn-how", (gpointer) choices[i].how);
+      g_signal_connect_object (button, "clicked", G_CALLBACK (extend_clicked_cb), self, 0);
+      gtk_box_append (GTK_BOX (box), button);
+    }
+  gtk_widget_set_margin_top (box, 6);
+  gtk_widget_set_margin_bottom (box, 6);
+  gtk_widget_set_margin_start (box, 6);
+  gtk_widget_set_margin_end (box, 6);
+  gtk_popover_set_child (GTK_POPOVER (popover), box);
+  gtk_widget_set_parent (popover, self->header_train_button);
+  g_signal_connect (popover, "closed", G_CALLBACK (popover_closed_cb), NULL);
+  gtk_popover_popup (GTK_POPOVER (popover));
+}
+
+static void
+train_more (TnWindow *self)
+{
+  const TnSettings *settings = tn_run_control_settings (self->control);
+  gboolean scheduled = settings != NULL && !tn_settings_enum_is (settings, "schedule.kind", "constant");
+  if (scheduled && tn_run_control_line (self->control)->word == TN_WORD_FINISHED)
+    {
+      ask_schedule (self);
+      return;
+    }
+  tn_run_control_extend (self->control, N_MORE_EPOCHS);
+  tn_window_show_page (self, "train");
+}
 
 static void
 train (TnWindow *self)
@@ -50,7 +120,10 @@ train (TnWindow *self)
   else if (g_str_equal (action, "unpause"))
     tn_run_control_pause (self->control, FALSE);
   else if (g_str_equal (action, "more"))
-    tn_run_control_extend (self->control, N_MORE_EPOCHS);
+    {
+      train_more (self);
+      return;
+    }
   else if (g_str_equal (action, "resume"))
     tn_run_control_resume (self->control);
   else
@@ -61,17 +134,18 @@ train (TnWindow *self)
   tn_window_show_page (self, "train");
 }
 
+/* What would be refused is not begun: the list says what is wrong and how to mend it. */
 static void
 train_again (TnWindow *self)
 {
+  TnPage *page = tn_window_page (self, "train");
+  if (page != NULL && page == tn_window_visible_page (self) && tn_page_train_error (TN_PAGE_TRAIN (page)) != NULL)
+    {
+      check (self);
+      return;
+    }
   tn_run_control_train (self->control, NULL);
   tn_window_show_page (self, "train");
-}
-
-static void
-train_more (TnWindow *self)
-{
-  tn_run_control_extend (self->control, N_MORE_EPOCHS);
 }
 
 static void

@@ -6,7 +6,7 @@
 struct _TnBanner
 {
   GtkWidget parent_instance;
-  GtkWidget *bar, *icon, *label, *buttons;
+  GtkWidget *bar, *icon, *content, *label, *buttons;
 };
 
 G_DEFINE_FINAL_TYPE (TnBanner, tn_banner, GTK_TYPE_WIDGET)
@@ -62,11 +62,17 @@ tn_banner_init (TnBanner *self)
   gtk_label_set_width_chars (GTK_LABEL (self->label), 16);
   gtk_widget_add_css_class (self->label, "tn-message");
   gtk_widget_set_hexpand (self->label, TRUE);
-  self->buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  self->buttons = gtk_flow_box_new ();
+  gtk_flow_box_set_selection_mode (GTK_FLOW_BOX (self->buttons), GTK_SELECTION_NONE);
+  gtk_flow_box_set_column_spacing (GTK_FLOW_BOX (self->buttons), 3);
   gtk_widget_set_valign (self->buttons, GTK_ALIGN_CENTER);
   gtk_info_bar_add_child (GTK_INFO_BAR (self->bar), self->icon);
-  gtk_info_bar_add_child (GTK_INFO_BAR (self->bar), self->label);
-  gtk_info_bar_add_child (GTK_INFO_BAR (self->bar), self->buttons);
+  /* One line of text and one button fit beside each other; more buttons stand below. */
+  self->content = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  gtk_widget_set_hexpand (self->content, TRUE);
+  gtk_box_append (GTK_BOX (self->content), self->label);
+  gtk_box_append (GTK_BOX (self->content), self->buttons);
+  gtk_info_bar_add_child (GTK_INFO_BAR (self->bar), self->content);
   GtkWidget *revealer = gtk_widget_get_first_child (self->bar);
   if (GTK_IS_REVEALER (revealer))
     g_signal_connect (revealer, "notify::child-revealed", G_CALLBACK (revealed_cb), self);
@@ -115,6 +121,18 @@ tn_banner_get_text (TnBanner *self)
   return gtk_label_get_text (GTK_LABEL (self->label));
 }
 
+static void
+arrange (TnBanner *self)
+{
+  guint n = 0;
+  for (GtkWidget *child = gtk_widget_get_first_child (self->buttons); child != NULL; child = gtk_widget_get_next_sibling (child))
+    n++;
+  gtk_flow_box_set_max_children_per_line (GTK_FLOW_BOX (self->buttons), MAX (n, 1));
+  gtk_flow_box_set_min_children_per_line (GTK_FLOW_BOX (self->buttons), n < 3 ? MAX (n, 1) : 1);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->content), n < 3 ? GTK_ORIENTATION_HORIZONTAL : GTK_ORIENTATION_VERTICAL);
+  gtk_widget_set_visible (self->buttons, n > 0);
+}
+
 GtkWidget *
 tn_banner_add_button (TnBanner *self, const char *label, const char *action, GVariant *target)
 {
@@ -123,7 +141,9 @@ tn_banner_add_button (TnBanner *self, const char *label, const char *action, GVa
   if (target != NULL)
     gtk_actionable_set_action_target_value (GTK_ACTIONABLE (button), target);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
-  gtk_box_append (GTK_BOX (self->buttons), button);
+  gtk_flow_box_append (GTK_FLOW_BOX (self->buttons), button);
+  gtk_widget_set_focusable (gtk_widget_get_parent (button), FALSE);
+  arrange (self);
   return button;
 }
 
@@ -133,7 +153,8 @@ tn_banner_clear_buttons (TnBanner *self)
   g_return_if_fail (TN_IS_BANNER (self));
   GtkWidget *button;
   while ((button = gtk_widget_get_first_child (self->buttons)) != NULL)
-    gtk_box_remove (GTK_BOX (self->buttons), button);
+    gtk_flow_box_remove (GTK_FLOW_BOX (self->buttons), button);
+  arrange (self);
 }
 
 void

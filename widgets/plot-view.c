@@ -285,7 +285,7 @@ tn_plot_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_siz
                       int *natural_baseline)
 {
   *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 120;
-  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 420 : 240;
+  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 240;
 }
 
 /* @widget at its natural size with its right or left edge at @x. */

@@ -153,6 +153,31 @@ test_samples_and_quit (void)
     }
 }
 
+/* A stroke from top to bottom, drawn with the mouse beside the running training, is answered: it is a one. */
+static void
+test_draw_a_digit (void)
+{
+  TnHarness *h = tn_harness_new (1280, 1100);
+  if (h == NULL)
+    return;
+  tn_harness_start (h, NULL);
+  tn_harness_click (h, "start_train_button:digits");
+  g_assert_true (tn_harness_wait_value (h, "train_watch_label", "Watch · step *", 20000)); /* a checkpoint has answered */
+  g_auto (TnFound) pad = { 0 };
+  g_assert_true (tn_harness_find (h, "train_draw_area", &pad));
+  g_assert_cmpint (pad.y + pad.height, <, 1100);
+  g_autoptr (GString) command = g_string_new ("xdotool");
+  g_string_append_printf (command, " mousemove %d %d mousedown 1", pad.x + pad.width / 2, pad.y + pad.height / 5);
+  for (int i = 1; i <= 10; i++)
+    g_string_append_printf (command, " mousemove %d %d", pad.x + pad.width / 2, pad.y + pad.height / 5 + i * pad.height * 6 / 100);
+  g_string_append (command, " mouseup 1");
+  int status = -1;
+  g_assert_true (g_spawn_command_line_sync (command->str, NULL, NULL, &status, NULL));
+  g_assert_cmpint (status, ==, 0);
+  g_assert_true (tn_harness_wait_value (h, "train_draw_label", "1", 10000));
+  tn_harness_free (h);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -162,5 +187,6 @@ main (int argc, char **argv)
   g_test_add_func ("/window/S3/no-network-socket", test_no_network);
   g_test_add_func ("/window/S5/start-fits-360-pixels", test_narrow);
   g_test_add_func ("/window/W16/samples-then-quit", test_samples_and_quit);
+  g_test_add_func ("/window/a-drawn-digit-is-answered", test_draw_a_digit);
   return g_test_run ();
 }
