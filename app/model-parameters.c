@@ -268,3 +268,16 @@ tn_model_parameters_set_narrow (TnModelParameters *self, gboolean narrow)
   g_return_if_fail (TN_IS_MODEL_PARAMETERS (self));
   tn_table_set_narrow (TN_TABLE (self->table), narrow);
 }
+
+gboolean
+tn_model_parameters_select (TnModelParameters *self, const char *name)
+{
+  g_return_val_if_fail (TN_IS_MODEL_PARAMETERS (self), FALSE);
+  for (guint i = 0; i < n_rows (self); i++)
+    if (g_strcmp0 (at (self, i)->name, name) == 0)
+      {
+        tn_table_select_row (TN_TABLE (self->table), i);
+        return TRUE;
+      }
+  return FALSE;
+}

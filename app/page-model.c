@@ -24,8 +24,9 @@ struct _TnPageModel
   gboolean own;          /* it stands in the project, not a preset */
   TnModelReport *report; /* of root, or of the last text that was reported */
   guint tools_idle;
+  guint pending; /* parts of the selection that wait for the report */
   GCancellable *cancellable;
-  gboolean filling;
+  gboolean filling, following;
 };
 
 G_DEFINE_FINAL_TYPE (TnPageModel, tn_page_model, TN_TYPE_PAGE)
@@ -114,6 +115,8 @@ update_form (TnPageModel *self)
                                                                                    : "none");
 }
 
+static void show_selection (TnPageModel *self, guint mask);
+
 static void
 reported_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -135,6 +138,8 @@ reported_cb (GObject *source, GAsyncResult *result, gpointer data)
   show_totals (self);
   show_checks (self);
   update_form (self);
+  show_selection (self, self->pending);
+  self->pending = 0;
   tn_page_set_badge (TN_PAGE (self), report->error != NULL ? "!" : NULL, report->error);
 }
 
@@ -394,7 +399,7 @@ static void
 layer_selected_cb (TnModelTree *tree, const char *path, TnPageModel *self)
 {
   const TnCellReport *cell = path != NULL && self->report != NULL ? tn_model_report_cell (self->report, path) : NULL;
-  if (cell != NULL)
+  if (cell != NULL && !self->following)
     tn_selection_set_text (tn_page_selection (TN_PAGE (self)), TN_SELECTION_NODE, cell->scope);
   update_form (self);
 }
@@ -677,6 +682,57 @@ tn_page_model_edited (TnPage *page, const char *kind, const char *key)
     start_report (self);
 }
 
+/* A cell whose operators hold the node. */
+static const TnCellReport *
+cell_of_node (TnPageModel *self, const char *node)
+{
+  const TnCellReport *found = NULL;
+  for (guint i = 0; i < self->report->cells->len; i++)
+    {
+      const TnCellReport *cell = g_ptr_array_index (self->report->cells, i);
+      size_t n = cell->scope != NULL ? strlen (cell->scope) : 0;
+      if (n > 0 && strncmp (node, cell->scope, n) == 0 && (node[n] == '\0' || node[n] == '/'))
+        found = cell; /* inner cells come later */
+    }
+  return found;
+}
+
+static void
+show_selection (TnPageModel *self, guint mask)
+{
+  TnSelection *selection = tn_page_selection (TN_PAGE (self));
+  const char *parameter = tn_selection_get_text (selection, TN_SELECTION_PARAMETER), *node = tn_selection_get_text (selection, TN_SELECTION_NODE);
+  TnSelectionPart latest = tn_selection_latest (selection);
+  if (self->report == NULL)
+    return;
+  if (mask & TN_SELECTION_PARAMETER && latest == TN_SELECTION_PARAMETER && parameter != NULL)
+    {
+      g_auto (GStrv) names = tn_model_parameters_selected (TN_MODEL_PARAMETERS (self->parameters));
+      if (names[0] != NULL && names[1] == NULL && g_str_equal (names[0], parameter))
+        return;
+      if (tn_model_parameters_select (TN_MODEL_PARAMETERS (self->parameters), parameter))
+        tn_segmented_set_active_id (TN_SEGMENTED (self->views), "parameters");
+    }
+  const TnCellReport *cell = mask & TN_SELECTION_NODE && latest == TN_SELECTION_NODE && node != NULL ? cell_of_node (self, node) : NULL;
+  if (cell != NULL && g_strcmp0 (selected_path (self), cell->path) != 0)
+    {
+      tn_segmented_set_active_id (TN_SEGMENTED (self->views), "layers");
+      self->following = TRUE; /* an operator stays selected where its layer is shown */
+      tn_model_tree_select (TN_MODEL_TREE (self->tree), cell->path);
+      self->following = FALSE;
+    }
+}
+
+static void
+tn_page_model_selection_changed (TnPage *page, guint mask)
+{
+  TnPageModel *self = TN_PAGE_MODEL (page);
+  if (self->report == NULL)
+    self->pending |= mask;
+  else
+    show_selection (self, mask);
+}
+
 static void
 tn_page_model_width_changed (TnPage *page, TnWidthClass width)
 {
@@ -729,6 +785,7 @@ tn_page_model_class_init (TnPageModelClass *klass)
   page_class->build = tn_page_model_build;
   page_class->document_changed = tn_page_model_document_changed;
   page_class->edited = tn_page_model_edited;
+  page_class->selection_changed = tn_page_model_selection_changed;
   page_class->width_changed = tn_page_model_width_changed;
   page_class->verbs = tn_page_model_verbs;
   page_class->perform = tn_page_model_perform;
