@@ -196,7 +196,17 @@ add_typed (Goto *self, const char *text)
   gtk_list_box_append (GTK_LIST_BOX (self->list), item_row (typed));
 }
 
-/* Every typed word occurs; titles that begin with the text come first. */
+/* 0 where the title is the text, 1 where it begins with it, else 2. */
+static int
+rank_of (const Item *item, const char *folded)
+{
+  size_t n = strlen (folded);
+  if (!g_str_has_prefix (item->folded, folded))
+    return 2;
+  return n > 0 && (item->folded[n] == '\0' || item->folded[n] == ' ') ? 0 : 1;
+}
+
+/* Every typed word occurs. */
 static gboolean
 matches (const Item *item, char **words)
 {
@@ -217,11 +227,11 @@ refill (Goto *self)
   g_auto (GStrv) words = g_strsplit_set (g_strstrip (folded), " ", -1);
   add_typed (self, text);
   int shown = 0;
-  for (int pass = 0; pass < 2; pass++)
+  for (int pass = 0; pass < 3; pass++)
     for (guint i = 0; i < self->items->len && shown < MAX_SHOWN; i++)
       {
         const Item *item = g_ptr_array_index (self->items, i);
-        if (!matches (item, words) || g_str_has_prefix (item->folded, folded) != (pass == 0))
+        if (!matches (item, words) || rank_of (item, folded) != pass)
           continue;
         gtk_list_box_append (GTK_LIST_BOX (self->list), item_row (item));
         shown++;

@@ -38,18 +38,21 @@ check_copy (TnHarness *h, const char *kind, const char *name)
   g_usleep (200000);
 }
 
-/* Opens "Show in" and takes its first page. */
+/* From another page, opens "Show in" and takes its first page. */
 static void
 check_show_in (TnHarness *h, const char *kind, const char *page)
 {
+  const char *other = g_str_equal (page, "data") ? "train" : "data";
+  tn_harness_activate (h, "win.page", other);
+  g_assert_true (tn_harness_wait_value (h, "page_stack", other, 3000));
+  g_usleep (300000);
   g_autofree char *show = g_strdup_printf ("inspector_show_button:%s", kind);
   tn_harness_click (h, show);
   g_usleep (300000);
-  tn_harness_key (h, "Down");
   tn_harness_key (h, "Return");
-  if (!tn_harness_wait_value (h, "root_page_stack", page, 3000))
+  if (!tn_harness_wait_value (h, "page_stack", page, 3000))
     {
-      g_autofree char *now = tn_harness_value (h, "root_page_stack");
+      g_autofree char *now = tn_harness_value (h, "page_stack");
       g_error ("%s: “Show in” went to %s, not to %s", kind, now, page);
     }
 }
@@ -80,7 +83,7 @@ trained (void)
   g_usleep (500000);
   tn_harness_key (h, "ctrl+shift+r");
   g_assert_true (tn_harness_wait_state (h, "run", "paused", 5000));
-  tn_harness_activate_state (h, "win.show-inspector", TRUE);
+  tn_harness_activate_state (h, "show-inspector", TRUE);
   return h;
 }
 
@@ -130,18 +133,18 @@ test_palette (void)
     return;
   g_autofree char *run = tn_harness_run (h, "Digits"), *name = g_path_get_basename (run);
   go_to (h, "Model");
-  g_assert_true (tn_harness_wait_value (h, "root_page_stack", "model", 3000));
+  g_assert_true (tn_harness_wait_value (h, "page_stack", "model", 3000));
   go_to (h, "momentum");
-  g_assert_true (tn_harness_wait_value (h, "root_page_stack", "train", 3000));
+  g_assert_true (tn_harness_wait_value (h, "page_stack", "train", 3000));
   go_to (h, "Start page");
   g_assert_true (tn_harness_wait_value (h, "root_stack", "start", 3000));
   tn_harness_activate (h, "win.page", "train");
   g_assert_true (tn_harness_wait_value (h, "root_stack", "project", 3000));
   go_to (h, "conv1");
-  g_assert_true (tn_harness_wait_value (h, "root_page_stack", "graph", 3000));
+  g_assert_true (tn_harness_wait_value (h, "page_stack", "graph", 3000));
   g_assert_true (tn_harness_wait_visible (h, "inspector_fact_label:node:Name", 3000));
   go_to (h, "fc3.bias");
-  g_assert_true (tn_harness_wait_value (h, "root_page_stack", "model", 3000));
+  g_assert_true (tn_harness_wait_value (h, "page_stack", "model", 3000));
   g_assert_true (tn_harness_wait_value (h, "inspector_fact_label:parameter:Values", "10", 5000));
   go_to (h, "@5");
   g_assert_true (tn_harness_wait_value (h, "inspector_fact_label:step:Step", "5", 3000));
