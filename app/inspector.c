@@ -70,19 +70,27 @@ copy_cb (GtkButton *button, GtkLabel *label)
   gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (button)), gtk_label_get_text (label));
 }
 
+/* A label that wraps asks for the width of its longest word only: short values are given room to stand on one line. */
+static void
+set_value (GtkWidget *label, const char *value)
+{
+  gtk_label_set_width_chars (GTK_LABEL (label), (int) MIN (g_utf8_strlen (value, -1) + 2, 18));
+  gtk_label_set_text (GTK_LABEL (label), value);
+}
+
 static void
 add_row (TnInspector *self, AdwPreferencesGroup *group, const char *kind, const TnFact *fact)
 {
-  GtkWidget *row = adw_action_row_new (), *label = gtk_label_new (fact->value), *button = gtk_button_new_from_icon_name ("edit-copy-symbolic");
+  GtkWidget *row = adw_action_row_new (), *label = gtk_label_new (NULL), *button = gtk_button_new_from_icon_name ("edit-copy-symbolic");
   g_autofree char *copy = g_strdup_printf (_("Copy %s"), fact->name), *id = g_strdup_printf ("inspector_copy_button:%s:%s", kind, fact->name);
   g_autofree char *label_id = g_strdup_printf ("inspector_fact_label:%s:%s", kind, fact->name);
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row), FALSE);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), fact->name);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_width_chars (GTK_LABEL (label), (int) MIN (g_utf8_strlen (fact->value, -1), 18));
   gtk_label_set_xalign (GTK_LABEL (label), 1);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 22);
+  set_value (label, fact->value);
   gtk_widget_add_css_class (label, "dim-label");
   gtk_widget_add_css_class (label, "numeric");
   gtk_widget_add_css_class (button, "flat");
@@ -204,7 +212,7 @@ show_sections (TnInspector *self, GPtrArray *sections)
       if (!same)
         add_group (self, section);
       for (guint f = 0; same && f < section->facts->len; f++)
-        gtk_label_set_text (g_ptr_array_index (self->labels, label++), g_array_index (section->facts, TnFact, f).value);
+        set_value (g_ptr_array_index (self->labels, label++), g_array_index (section->facts, TnFact, f).value);
     }
   if (self->picture != NULL)
     show_picture (self);
@@ -450,6 +458,9 @@ tell_step (TnInspector *self, GPtrArray *sections, gint64 first, gint64 last)
   double per_epoch = tn_run_control_fact (control, "steps_per_epoch");
   if (per_epoch >= 1)
     take_fact (group, _("Epoch"), tn_format_count_exact ((last - 1) / (gint64) per_epoch + 1));
+  const TnSettings *settings = tn_run_control_settings (control);
+  if (settings != NULL)
+    take_fact (group, _("Samples seen"), tn_format_count_exact (last * tn_settings_get_int (settings, "train.batch")));
   if (first != last)
     take_fact (group, _("Steps"), tn_format_count (last - first + 1));
   static const struct

@@ -98,7 +98,7 @@ test_inspector (void)
   check_show_in (h, "run", "train");
 
   go_to (h, "@3");
-  check_facts (h, "step", (const char *const[]) { "Step", "Epoch", "Loss", "Learning rate", "Gradient norm", "Parameter norm", NULL });
+  check_facts (h, "step", (const char *const[]) { "Step", "Epoch", "Loss", "Learning rate", "Gradient norm", "Samples seen", NULL });
   check_copy (h, "step", "Loss");
   check_show_in (h, "step", "train");
 
