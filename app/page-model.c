@@ -19,7 +19,7 @@ struct _TnPageModel
 {
   TnPage parent_instance;
   GtkWidget *leaflet, *main_page, *form_page, *form_stack, *back_button, *form_button;
-  GtkWidget *views, *stack, *pane, *template_drop, *tree, *form, *parameters, *checks, *totals, *add_list, *add_popover;
+  GtkWidget *views, *stack, *pane, *template_drop, *tree, *form, *parameters, *checks, *totals, *add_list, *add_popover, *add_button;
   JsonNode *root;        /* the model's text that is shown */
   gboolean own;          /* it stands in the project, not a preset */
   TnModelReport *report; /* of root, or of the last text that was reported */
@@ -351,6 +351,33 @@ add_action (GtkWidget *widget, const char *name, GVariant *value)
 }
 
 static void
+choose_action (GtkWidget *widget, const char *name, GVariant *value)
+{
+  gtk_menu_button_popup (GTK_MENU_BUTTON (TN_PAGE_MODEL (widget)->add_button));
+}
+
+static void
+copy_layer (TnPageModel *self)
+{
+  g_autofree char *text = self->root != NULL && selected_path (self) != NULL ? tn_model_edit_copy (self->root, selected_path (self)) : NULL;
+  if (text != NULL)
+    gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), text);
+}
+
+static void
+pasted_cb (GObject *clipboard, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (TnPageModel) self = data;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = gdk_clipboard_read_text_finish (GDK_CLIPBOARD (clipboard), result, &error);
+  JsonNode *root = text != NULL ? begin_edit (self) : NULL;
+  char *path = root != NULL ? tn_model_edit_paste (root, selected_path (self), text, &error) : NULL;
+  if (error != NULL)
+    tn_page_toast (TN_PAGE (self), error->message);
+  end_edit (self, root, path);
+}
+
+static void
 rename_action (GtkWidget *widget, const char *name, GVariant *value)
 {
   TnPageModel *self = TN_PAGE_MODEL (widget);
@@ -506,6 +533,7 @@ make_add_button (TnPageModel *self)
   self->add_popover = gtk_popover_new ();
   gtk_popover_set_child (GTK_POPOVER (self->add_popover), box);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (button), self->add_popover);
+  self->add_button = button;
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "list-add-symbolic");
   gtk_widget_set_name (button, "model_add_button");
   gtk_widget_set_tooltip_text (button, _ ("Add Layer"));
@@ -745,7 +773,10 @@ tn_page_model_verbs (TnPage *page)
 {
   TnPageModel *self = TN_PAGE_MODEL (page);
   guint verbs = 1u << TN_PAGE_NEXT_VIEW | 1u << TN_PAGE_PREVIOUS_VIEW;
-  return g_strcmp0 (tn_segmented_get_active_id (TN_SEGMENTED (self->views)), "parameters") == 0 ? verbs | 1u << TN_PAGE_FIND : verbs;
+  const char *view = tn_segmented_get_active_id (TN_SEGMENTED (self->views));
+  if (g_strcmp0 (view, "layers") == 0 && self->root != NULL)
+    verbs |= 1u << TN_PAGE_COPY | 1u << TN_PAGE_PASTE;
+  return g_strcmp0 (view, "parameters") == 0 ? verbs | 1u << TN_PAGE_FIND : verbs;
 }
 
 static gboolean
@@ -754,9 +785,13 @@ tn_page_model_perform (TnPage *page, TnPageVerb verb)
   TnPageModel *self = TN_PAGE_MODEL (page);
   if (verb == TN_PAGE_NEXT_VIEW || verb == TN_PAGE_PREVIOUS_VIEW)
     return tn_segmented_move (TN_SEGMENTED (self->views), verb == TN_PAGE_NEXT_VIEW ? 1 : -1);
+  if (verb == TN_PAGE_COPY)
+    copy_layer (self);
+  if (verb == TN_PAGE_PASTE)
+    gdk_clipboard_read_text_async (gtk_widget_get_clipboard (GTK_WIDGET (self)), NULL, pasted_cb, g_object_ref (self));
   if (verb == TN_PAGE_FIND)
     tn_model_parameters_focus_filter (TN_MODEL_PARAMETERS (self->parameters));
-  return verb == TN_PAGE_FIND;
+  return verb == TN_PAGE_FIND || verb == TN_PAGE_COPY || verb == TN_PAGE_PASTE;
 }
 
 static const char *
@@ -795,6 +830,7 @@ tn_page_model_class_init (TnPageModelClass *klass)
   gtk_widget_class_install_action (widget_class, "page.duplicate", NULL, duplicate_action);
   gtk_widget_class_install_action (widget_class, "page.move", "i", move_action);
   gtk_widget_class_install_action (widget_class, "page.rename", NULL, rename_action);
+  gtk_widget_class_install_action (widget_class, "page.choose", NULL, choose_action);
 }
 
 static void
