@@ -184,7 +184,7 @@ show_picture (TnInspector *self)
   int width = 0, height = 0, shown = 0;
   uint8_t *pixels = self->values != NULL ? tn_parameter_values_kernels (self->values, 240, &width, &height, &shown) : NULL;
   g_autoptr (GdkTexture) texture = tn_values_texture (pixels, width, height);
-  g_autofree char *text = texture != NULL ? g_strdup_printf (_("Kernels at step %" G_GINT64_FORMAT), self->values->step) : NULL;
+  g_autofree char *text = texture != NULL ? g_strdup_printf (_("Kernels at step %d"), (int) self->values->step) : NULL;
   gtk_picture_set_paintable (GTK_PICTURE (self->picture), GDK_PAINTABLE (texture));
   gtk_picture_set_alternative_text (GTK_PICTURE (self->picture), text);
   gtk_widget_set_visible (self->picture, texture != NULL);
