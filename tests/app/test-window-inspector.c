@@ -32,6 +32,7 @@ check_copy (TnHarness *h, const char *kind, const char *name)
   tn_harness_click (h, copy);
   tn_harness_key (h, "ctrl+k");
   g_assert_true (tn_harness_wait_visible (h, "root_goto_entry", 3000));
+  g_usleep (400000); /* until it has the focus */
   tn_harness_key (h, "ctrl+v");
   g_assert_true (tn_harness_wait_value (h, "root_goto_entry", value, 3000));
   tn_harness_key (h, "Escape");
