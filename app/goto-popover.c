@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "accelerators.h"
-#include "nn/model.h"
+#include "project-facts.h"
 #include "setting-titles.h"
 #include "train/run-folder.h"
 
 #define MAX_SHOWN 60
+#define MAX_NODES 20000
 
 /* One thing to go to. */
 typedef struct
@@ -74,23 +75,21 @@ add_static (Goto *self)
       add (items, _("Setting"), tn_setting_title (row->name), row->name, row->aliases, g_strdup_printf ("win.setting('%s')", row->name));
 }
 
-/* Runs and parameters come from a worker. */
+/* Runs, nodes and parameters come from a worker. */
 
 typedef struct
 {
   char *project;
-  TnSettings *settings;
-  JsonNode *network;
-  GPtrArray *runs, *parameters;
+  GPtrArray *runs;
+  TnProjectFacts *facts;
 } Found;
 
 static void
 found_free (Found *found)
 {
   g_free (found->project);
-  g_clear_pointer (&found->settings, tn_settings_free);
   g_clear_pointer (&found->runs, g_ptr_array_unref);
-  g_clear_pointer (&found->parameters, g_ptr_array_unref);
+  g_clear_pointer (&found->facts, tn_project_facts_unref);
   g_free (found);
 }
 
@@ -99,15 +98,35 @@ find_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
 {
   Found *found = data;
   found->runs = tn_run_folder_list (found->project, NULL);
-  found->parameters = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (TnProject) project = tn_project_open (found->project, NULL);
-  g_autoptr (TnModel) model = project != NULL ? tn_project_load_model (project, NULL, NULL) : NULL;
-  g_autoptr (TnGraph) graph = model != NULL ? tn_graph_new ("goto") : NULL;
-  TnValue *x = graph != NULL ? tn_graph_add_input (graph, "x", tn_model_input (model)->dtype, tn_model_batch_shape (model, 2)) : NULL;
-  if (x != NULL && tn_model_build (model, graph, x, FALSE, NULL) != NULL)
-    for (int i = 0; i < tn_graph_n_parameters (graph); i++)
-      g_ptr_array_add (found->parameters, g_strdup (tn_graph_parameter (graph, i)->node->name));
+  found->facts = tn_project_facts_new (found->project);
   g_task_return_boolean (task, TRUE);
+}
+
+static void
+add_selected (GPtrArray *items, const char *kind, const char *title, const char *detail, const char *value, TnSelectionPart part)
+{
+  Item *item = add (items, kind, title, detail, value, NULL);
+  item->part = part;
+  item->value = g_strdup (value);
+}
+
+static void
+add_nodes (GPtrArray *items, const TnProjectFacts *facts)
+{
+  for (guint i = 0; facts->model != NULL && i < facts->model->cells->len; i++)
+    {
+      const TnCellReport *cell = g_ptr_array_index (facts->model->cells, i);
+      if (cell->scope != NULL)
+        add_selected (items, _("Node"), cell->name, cell->type, cell->scope, TN_SELECTION_NODE);
+    }
+  for (int i = 0; facts->graph != NULL && i < MIN (facts->graph->n_items, MAX_NODES); i++)
+    {
+      const TnGraphItem *item = &facts->graph->items[i];
+      if (item->kind != TN_ITEM_OPERATOR)
+        continue;
+      g_autofree char *title = g_strdup_printf ("%s/%s", item->scope >= 0 ? facts->graph->scopes[item->scope].label : "", item->label);
+      add_selected (items, _("Node"), title, item->shape, item->name, TN_SELECTION_NODE);
+    }
 }
 
 static void refill (Goto *self);
@@ -126,13 +145,12 @@ found_cb (GObject *source, GAsyncResult *result, gpointer data)
       g_autoptr (GVariant) target = g_variant_ref_sink (g_variant_new_string (path));
       add (self->items, _("Run"), name, NULL, NULL, g_action_print_detailed_name ("win.run", target));
     }
-  for (guint i = 0; i < found->parameters->len; i++)
+  for (guint i = 0; found->facts->model != NULL && i < found->facts->model->parameters->len; i++)
     {
-      const char *name = g_ptr_array_index (found->parameters, i);
-      Item *item = add (self->items, _("Parameter"), name, NULL, NULL, NULL);
-      item->part = TN_SELECTION_PARAMETER;
-      item->value = g_strdup (name);
+      const char *name = g_array_index (found->facts->model->parameters, TnParameterReport, i).name;
+      add_selected (self->items, _("Parameter"), name, NULL, name, TN_SELECTION_PARAMETER);
     }
+  add_nodes (self->items, found->facts);
   refill (self);
 }
 
@@ -178,7 +196,17 @@ add_typed (Goto *self, const char *text)
   gtk_list_box_append (GTK_LIST_BOX (self->list), item_row (typed));
 }
 
-/* Every typed word occurs; titles that begin with the text come first. */
+/* 0 where the title is the text, 1 where it begins with it, else 2. */
+static int
+rank_of (const Item *item, const char *folded)
+{
+  size_t n = strlen (folded);
+  if (!g_str_has_prefix (item->folded, folded))
+    return 2;
+  return n > 0 && (item->folded[n] == '\0' || item->folded[n] == ' ') ? 0 : 1;
+}
+
+/* Every typed word occurs. */
 static gboolean
 matches (const Item *item, char **words)
 {
@@ -199,11 +227,11 @@ refill (Goto *self)
   g_auto (GStrv) words = g_strsplit_set (g_strstrip (folded), " ", -1);
   add_typed (self, text);
   int shown = 0;
-  for (int pass = 0; pass < 2; pass++)
+  for (int pass = 0; pass < 3; pass++)
     for (guint i = 0; i < self->items->len && shown < MAX_SHOWN; i++)
       {
         const Item *item = g_ptr_array_index (self->items, i);
-        if (!matches (item, words) || g_str_has_prefix (item->folded, folded) != (pass == 0))
+        if (!matches (item, words) || rank_of (item, folded) != pass)
           continue;
         gtk_list_box_append (GTK_LIST_BOX (self->list), item_row (item));
         shown++;
@@ -224,6 +252,10 @@ perform (Goto *self, const Item *item)
     tn_selection_set_text (tn_window_selection (window), part, value);
   if (part == TN_SELECTION_PARAMETER)
     tn_window_show_page (window, "model");
+  else if (part == TN_SELECTION_NODE)
+    tn_window_show_page (window, "graph");
+  else if (part == TN_SELECTION_STEPS)
+    tn_window_show_page (window, "train");
   g_autofree char *name = NULL;
   g_autoptr (GVariant) target = NULL;
   if (action != NULL && g_action_parse_detailed_name (action, &name, &target, NULL))
@@ -285,7 +317,7 @@ tn_goto_present (TnWindow *window)
   gtk_widget_add_css_class (self->entry, "goto-entry");
   gtk_widget_set_name (self->entry, "root_goto_entry");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _("Go to"), -1);
-  g_object_set (self->entry, "placeholder-text", _("Page, setting, action, run, parameter, @step …"), NULL);
+  g_object_set (self->entry, "placeholder-text", _("Page, setting, action, run, node, parameter, @step …"), NULL);
   gtk_widget_set_margin_top (self->entry, 12);
   gtk_widget_set_margin_bottom (self->entry, 12);
   gtk_widget_set_margin_start (self->entry, 12);

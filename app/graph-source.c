@@ -95,26 +95,31 @@ build_graph (const TnGraphSource *self, GError **error)
   return program != NULL ? tn_program_graph (program, tn_settings_get_int (settings, "train.batch"), self->optimized, error) : NULL;
 }
 
+TnLoadedGraph *
+tn_graph_source_load (const TnGraphSource *self, GError **error)
+{
+  TnLoadedGraph *loaded = g_new0 (TnLoadedGraph, 1);
+  if (self->kind == TN_GRAPH_SOURCE_FILE)
+    loaded->document = tn_graph_document_load (self->path, error);
+  else
+    {
+      loaded->graph = build_graph (self, error);
+      loaded->document = loaded->graph != NULL ? tn_graph_document_from_graph (loaded->graph) : NULL;
+    }
+  if (loaded->document == NULL)
+    g_clear_pointer (&loaded, tn_loaded_graph_free);
+  return loaded;
+}
+
 static void
 load_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  const TnGraphSource *self = data;
   GError *error = NULL;
-  TnLoadedGraph *loaded = g_new0 (TnLoadedGraph, 1);
-  if (self->kind == TN_GRAPH_SOURCE_FILE)
-    loaded->document = tn_graph_document_load (self->path, &error);
-  else
-    {
-      loaded->graph = build_graph (self, &error);
-      loaded->document = loaded->graph != NULL ? tn_graph_document_from_graph (loaded->graph) : NULL;
-    }
-  if (loaded->document != NULL)
+  TnLoadedGraph *loaded = tn_graph_source_load (data, &error);
+  if (loaded != NULL)
     g_task_return_pointer (task, loaded, (GDestroyNotify) tn_loaded_graph_free);
   else
-    {
-      tn_loaded_graph_free (loaded);
-      g_task_return_error (task, error);
-    }
+    g_task_return_error (task, error);
 }
 
 void

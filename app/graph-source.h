@@ -34,3 +34,5 @@ typedef struct
 void tn_loaded_graph_free (TnLoadedGraph *self);
 void tn_graph_source_load_async (const TnGraphSource *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 TnLoadedGraph *tn_graph_source_load_finish (GAsyncResult *result, GError **error);
+/** The same, blocking: for a thread. Free with tn_loaded_graph_free. */
+TnLoadedGraph *tn_graph_source_load (const TnGraphSource *self, GError **error);

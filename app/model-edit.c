@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model-edit.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "nn/cell.h"
 
@@ -165,25 +167,34 @@ set_required (JsonObject *object, const TnOption *option, const char *type)
     }
 }
 
+/* Where a new cell goes: after cell @after, else at the end. */
+static gboolean
+find_end (JsonNode *root, const char *after, Place *place, guint *index)
+{
+  JsonObject *model = JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root) : NULL;
+  if (model == NULL)
+    return FALSE;
+  if (after != NULL && find_place (root, after, place))
+    {
+      *index = place->index + 1;
+      return TRUE;
+    }
+  JsonNode *cells = json_object_get_member (model, "cells");
+  if (cells == NULL || !JSON_NODE_HOLDS_ARRAY (cells))
+    return FALSE;
+  *place = (Place) { model, g_strdup ("cells"), json_node_get_array (cells), 0, g_strdup ("cells") };
+  *index = json_array_get_length (place->array);
+  return TRUE;
+}
+
 char *
 tn_model_edit_add (JsonNode *root, const char *after, const char *type)
 {
   g_auto (Place) place = { 0 };
   const TnCellClass *klass = tn_cell_class_find (type);
-  JsonObject *model = JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root) : NULL;
-  if (klass == NULL || model == NULL)
+  guint index = 0;
+  if (klass == NULL || !find_end (root, after, &place, &index))
     return NULL;
-  guint index;
-  if (after != NULL && find_place (root, after, &place))
-    index = place.index + 1;
-  else
-    {
-      JsonNode *cells = json_object_get_member (model, "cells");
-      if (cells == NULL || !JSON_NODE_HOLDS_ARRAY (cells))
-        return NULL;
-      place = (Place) { model, g_strdup ("cells"), json_node_get_array (cells), 0, g_strdup ("cells") };
-      index = json_array_get_length (place.array);
-    }
   JsonObject *object = json_object_new ();
   g_autofree char *stem = stem_of (type), *name = new_name (place.array, stem);
   json_object_set_string_member (object, "type", type);
@@ -228,6 +239,82 @@ tn_model_edit_move (JsonNode *root, const char *path, int by)
   return path_in (&place, (guint) to);
 }
 
+/* A name that nobody in @array has: its own where it is free, else its stem with a number. */
+static void
+name_anew (JsonArray *array, JsonObject *object)
+{
+  const char *type = json_object_get_string_member_with_default (object, "type", "cell");
+  g_autofree char *stem = NULL;
+  if (json_object_has_member (object, "name"))
+    stem = g_strdup (json_object_get_string_member_with_default (object, "name", "cell"));
+  else
+    stem = stem_of (type);
+  if (json_object_has_member (object, "name") && !name_taken (array, stem))
+    return;
+  size_t n = strlen (stem);
+  while (n > 1 && g_ascii_isdigit (stem[n - 1]))
+    stem[--n] = '\0';
+  g_autofree char *name = new_name (array, stem);
+  json_object_set_string_member (object, "name", name);
+}
+
+char *
+tn_model_edit_copy (JsonNode *root, const char *path)
+{
+  g_auto (Place) place = { 0 };
+  return find_place (root, path, &place) ? tn_json_to_text (json_array_get_element (place.array, place.index), 2) : NULL;
+}
+
+/* A cell as far as it can be told before the model is built: an object of a known type. */
+static gboolean
+check_cell (JsonNode *node, GError **error)
+{
+  const char *type = JSON_NODE_HOLDS_OBJECT (node) ? json_object_get_string_member_with_default (json_node_get_object (node), "type", NULL) : NULL;
+  if (type != NULL && tn_cell_class_find (type) != NULL)
+    return TRUE;
+  if (type != NULL)
+    g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("What was copied is no layer: there is no kind “%s”."), type);
+  else
+    g_set_error_literal (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("What was copied is no layer: it has no “type”."));
+  return FALSE;
+}
+
+static JsonArray *
+parse_cells (const char *text, GError **error)
+{
+  g_autoptr (JsonNode) node = tn_json_parse (text, -1, error);
+  if (node == NULL)
+    return NULL;
+  g_autoptr (JsonArray) cells = JSON_NODE_HOLDS_ARRAY (node) ? json_array_ref (json_node_get_array (node)) : json_array_new ();
+  if (!JSON_NODE_HOLDS_ARRAY (node))
+    json_array_add_element (cells, json_node_ref (node));
+  for (guint i = 0; i < json_array_get_length (cells); i++)
+    if (!check_cell (json_array_get_element (cells, i), error))
+      return NULL;
+  return g_steal_pointer (&cells);
+}
+
+char *
+tn_model_edit_paste (JsonNode *root, const char *after, const char *text, GError **error)
+{
+  g_auto (Place) place = { 0 };
+  g_autoptr (JsonArray) cells = parse_cells (text, error);
+  guint index = 0;
+  if (cells == NULL || !find_end (root, after, &place, &index))
+    {
+      if (cells != NULL)
+        g_set_error_literal (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _ ("The model has no list of layers to put them in."));
+      return NULL;
+    }
+  for (guint i = 0; i < json_array_get_length (cells); i++)
+    {
+      JsonNode *node = json_array_dup_element (cells, i);
+      name_anew (place.array, json_node_get_object (node));
+      put (&place, index + i, node, -1);
+    }
+  return path_in (&place, index);
+}
+
 char *
 tn_model_edit_duplicate (JsonNode *root, const char *path)
 {
@@ -239,13 +326,7 @@ tn_model_edit_duplicate (JsonNode *root, const char *path)
   JsonNode *node = tn_json_parse (text, -1, NULL);
   if (node == NULL)
     return NULL;
-  JsonObject *object = json_node_get_object (node);
-  g_autofree char *stem = g_strdup (json_object_get_string_member_with_default (object, "name", "cell"));
-  size_t n = strlen (stem);
-  while (n > 1 && g_ascii_isdigit (stem[n - 1]))
-    stem[--n] = '\0';
-  g_autofree char *name = new_name (place.array, stem);
-  json_object_set_string_member (object, "name", name);
+  name_anew (place.array, json_node_get_object (node));
   put (&place, place.index + 1, node, -1);
   return path_in (&place, place.index + 1);
 }

@@ -16,6 +16,11 @@ char *tn_model_edit_remove (JsonNode *root, const char *path);
 /** @by places within its list, as far as the ends. */
 char *tn_model_edit_move (JsonNode *root, const char *path, int by);
 char *tn_model_edit_duplicate (JsonNode *root, const char *path);
+/** The cell with all in it as JSON text, to be pasted elsewhere. Free with g_free; NULL if there is no such cell. */
+char *tn_model_edit_copy (JsonNode *root, const char *path);
+/** Cells of @text (one object, or an array of them) after cell @after (NULL: at the end), under names of their own. The path of the first;
+ * NULL with an error where @text is no cell: TN_ERROR_PARSE, TN_ERROR_INVALID_ARGUMENT. */
+char *tn_model_edit_paste (JsonNode *root, const char *after, const char *text, GError **error);
 /** Cells that read it by name read the new name. */
 char *tn_model_edit_rename (JsonNode *root, const char *path, const char *name);
 /** @value NULL takes the option out; else it is the callee's. */

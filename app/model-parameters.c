@@ -11,7 +11,7 @@
 struct _TnModelParameters
 {
   AdwBin parent_instance;
-  GtkWidget *table, *form, *group, *trained, *shape_row, *bytes_row, *init_row;
+  GtkWidget *table, *form, *group, *trained, *shape_row, *bytes_row, *init_row, *values_row;
   TnTableModel *model;
   TnModelReport *report;
 };
@@ -86,12 +86,14 @@ show_one (TnModelParameters *self, const TnParameterReport *parameter)
 {
   gtk_widget_set_visible (self->shape_row, parameter != NULL);
   gtk_widget_set_visible (self->init_row, parameter != NULL);
+  gtk_widget_set_visible (self->values_row, parameter != NULL);
   if (parameter == NULL)
     return;
   g_autofree char *shape = tn_model_shape_text (&parameter->shape);
   g_autofree char *typed = g_strdup_printf ("%s %s", shape, tn_dtype_name (parameter->dtype));
   adw_action_row_set_subtitle (ADW_ACTION_ROW (self->shape_row), typed);
   adw_action_row_set_subtitle (ADW_ACTION_ROW (self->init_row), parameter->init);
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (self->values_row), "s", parameter->name);
 }
 
 static void
@@ -194,6 +196,15 @@ tn_model_parameters_init (TnModelParameters *self)
   self->shape_row = fact_row (self, _ ("Shape"), "model_param_shape_label");
   self->bytes_row = fact_row (self, _ ("Size"), "model_param_bytes_label");
   self->init_row = fact_row (self, _ ("First values"), "model_param_init_label");
+  self->values_row = adw_action_row_new ();
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->values_row), _ ("Values"));
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->values_row), _ ("As a checkpoint of the current run holds them"));
+  adw_action_row_add_suffix (ADW_ACTION_ROW (self->values_row), gtk_image_new_from_icon_name ("go-next-symbolic"));
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (self->values_row), TRUE);
+  gtk_widget_set_name (self->values_row, "model_param_values_button");
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (self->values_row), "s", "");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->values_row), "win.values");
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (self->group), self->values_row);
   gtk_widget_set_visible (self->form, FALSE);
 }
 
@@ -256,4 +267,17 @@ tn_model_parameters_set_narrow (TnModelParameters *self, gboolean narrow)
 {
   g_return_if_fail (TN_IS_MODEL_PARAMETERS (self));
   tn_table_set_narrow (TN_TABLE (self->table), narrow);
+}
+
+gboolean
+tn_model_parameters_select (TnModelParameters *self, const char *name)
+{
+  g_return_val_if_fail (TN_IS_MODEL_PARAMETERS (self), FALSE);
+  for (guint i = 0; i < n_rows (self); i++)
+    if (g_strcmp0 (at (self, i)->name, name) == 0)
+      {
+        tn_table_select_row (TN_TABLE (self->table), i);
+        return TRUE;
+      }
+  return FALSE;
 }

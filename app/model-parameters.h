@@ -19,3 +19,5 @@ void tn_model_parameters_focus_filter (TnModelParameters *self);
 /** The rows about the selected ones, for the pane beside. Owned by @self until it is put somewhere. */
 GtkWidget *tn_model_parameters_form (TnModelParameters *self);
 void tn_model_parameters_set_error (TnModelParameters *self, const char *text);
+/** Selects the row of parameter @name alone; FALSE if there is none. */
+gboolean tn_model_parameters_select (TnModelParameters *self, const char *name);

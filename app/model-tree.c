@@ -397,6 +397,7 @@ tn_model_tree_class_init (TnModelTreeClass *klass)
   /* Here and not on the page: Delete on a row of the form must not remove the layer. */
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
   gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Delete, 0, "page.remove", NULL);
+  gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Insert, 0, "page.choose", NULL);
   gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Up, GDK_ALT_MASK, "page.move", "i", -1);
   gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Down, GDK_ALT_MASK, "page.move", "i", 1);
   gtk_widget_class_add_binding_action (widget_class, GDK_KEY_d, GDK_CONTROL_MASK, "page.duplicate", NULL);

@@ -500,3 +500,10 @@ static void
 tn_page_data_init (TnPageData *self)
 {
 }
+
+TnDataScan *
+tn_page_data_scan (TnPageData *self)
+{
+  g_return_val_if_fail (TN_IS_PAGE_DATA (self), NULL);
+  return self->scan;
+}

@@ -19,13 +19,14 @@ struct _TnPageModel
 {
   TnPage parent_instance;
   GtkWidget *leaflet, *main_page, *form_page, *form_stack, *back_button, *form_button;
-  GtkWidget *views, *stack, *pane, *template_drop, *tree, *form, *parameters, *checks, *totals, *add_list, *add_popover;
+  GtkWidget *views, *stack, *pane, *template_drop, *tree, *form, *parameters, *checks, *totals, *add_list, *add_popover, *add_button;
   JsonNode *root;        /* the model's text that is shown */
   gboolean own;          /* it stands in the project, not a preset */
   TnModelReport *report; /* of root, or of the last text that was reported */
   guint tools_idle;
+  guint pending; /* parts of the selection that wait for the report */
   GCancellable *cancellable;
-  gboolean filling;
+  gboolean filling, following;
 };
 
 G_DEFINE_FINAL_TYPE (TnPageModel, tn_page_model, TN_TYPE_PAGE)
@@ -114,6 +115,8 @@ update_form (TnPageModel *self)
                                                                                    : "none");
 }
 
+static void show_selection (TnPageModel *self, guint mask);
+
 static void
 reported_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -135,6 +138,8 @@ reported_cb (GObject *source, GAsyncResult *result, gpointer data)
   show_totals (self);
   show_checks (self);
   update_form (self);
+  show_selection (self, self->pending);
+  self->pending = 0;
   tn_page_set_badge (TN_PAGE (self), report->error != NULL ? "!" : NULL, report->error);
 }
 
@@ -346,6 +351,33 @@ add_action (GtkWidget *widget, const char *name, GVariant *value)
 }
 
 static void
+choose_action (GtkWidget *widget, const char *name, GVariant *value)
+{
+  gtk_menu_button_popup (GTK_MENU_BUTTON (TN_PAGE_MODEL (widget)->add_button));
+}
+
+static void
+copy_layer (TnPageModel *self)
+{
+  g_autofree char *text = self->root != NULL && selected_path (self) != NULL ? tn_model_edit_copy (self->root, selected_path (self)) : NULL;
+  if (text != NULL)
+    gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), text);
+}
+
+static void
+pasted_cb (GObject *clipboard, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (TnPageModel) self = data;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = gdk_clipboard_read_text_finish (GDK_CLIPBOARD (clipboard), result, &error);
+  JsonNode *root = text != NULL ? begin_edit (self) : NULL;
+  char *path = root != NULL ? tn_model_edit_paste (root, selected_path (self), text, &error) : NULL;
+  if (error != NULL)
+    tn_page_toast (TN_PAGE (self), error->message);
+  end_edit (self, root, path);
+}
+
+static void
 rename_action (GtkWidget *widget, const char *name, GVariant *value)
 {
   TnPageModel *self = TN_PAGE_MODEL (widget);
@@ -394,7 +426,7 @@ static void
 layer_selected_cb (TnModelTree *tree, const char *path, TnPageModel *self)
 {
   const TnCellReport *cell = path != NULL && self->report != NULL ? tn_model_report_cell (self->report, path) : NULL;
-  if (cell != NULL)
+  if (cell != NULL && !self->following)
     tn_selection_set_text (tn_page_selection (TN_PAGE (self)), TN_SELECTION_NODE, cell->scope);
   update_form (self);
 }
@@ -501,6 +533,7 @@ make_add_button (TnPageModel *self)
   self->add_popover = gtk_popover_new ();
   gtk_popover_set_child (GTK_POPOVER (self->add_popover), box);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (button), self->add_popover);
+  self->add_button = button;
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "list-add-symbolic");
   gtk_widget_set_name (button, "model_add_button");
   gtk_widget_set_tooltip_text (button, _ ("Add Layer"));
@@ -677,6 +710,57 @@ tn_page_model_edited (TnPage *page, const char *kind, const char *key)
     start_report (self);
 }
 
+/* A cell whose operators hold the node. */
+static const TnCellReport *
+cell_of_node (TnPageModel *self, const char *node)
+{
+  const TnCellReport *found = NULL;
+  for (guint i = 0; i < self->report->cells->len; i++)
+    {
+      const TnCellReport *cell = g_ptr_array_index (self->report->cells, i);
+      size_t n = cell->scope != NULL ? strlen (cell->scope) : 0;
+      if (n > 0 && strncmp (node, cell->scope, n) == 0 && (node[n] == '\0' || node[n] == '/'))
+        found = cell; /* inner cells come later */
+    }
+  return found;
+}
+
+static void
+show_selection (TnPageModel *self, guint mask)
+{
+  TnSelection *selection = tn_page_selection (TN_PAGE (self));
+  const char *parameter = tn_selection_get_text (selection, TN_SELECTION_PARAMETER), *node = tn_selection_get_text (selection, TN_SELECTION_NODE);
+  TnSelectionPart latest = tn_selection_latest (selection);
+  if (self->report == NULL)
+    return;
+  if (mask & TN_SELECTION_PARAMETER && latest == TN_SELECTION_PARAMETER && parameter != NULL)
+    {
+      g_auto (GStrv) names = tn_model_parameters_selected (TN_MODEL_PARAMETERS (self->parameters));
+      if (names[0] != NULL && names[1] == NULL && g_str_equal (names[0], parameter))
+        return;
+      if (tn_model_parameters_select (TN_MODEL_PARAMETERS (self->parameters), parameter))
+        tn_segmented_set_active_id (TN_SEGMENTED (self->views), "parameters");
+    }
+  const TnCellReport *cell = mask & TN_SELECTION_NODE && latest == TN_SELECTION_NODE && node != NULL ? cell_of_node (self, node) : NULL;
+  if (cell != NULL && g_strcmp0 (selected_path (self), cell->path) != 0)
+    {
+      tn_segmented_set_active_id (TN_SEGMENTED (self->views), "layers");
+      self->following = TRUE; /* an operator stays selected where its layer is shown */
+      tn_model_tree_select (TN_MODEL_TREE (self->tree), cell->path);
+      self->following = FALSE;
+    }
+}
+
+static void
+tn_page_model_selection_changed (TnPage *page, guint mask)
+{
+  TnPageModel *self = TN_PAGE_MODEL (page);
+  if (self->report == NULL)
+    self->pending |= mask;
+  else
+    show_selection (self, mask);
+}
+
 static void
 tn_page_model_width_changed (TnPage *page, TnWidthClass width)
 {
@@ -689,7 +773,10 @@ tn_page_model_verbs (TnPage *page)
 {
   TnPageModel *self = TN_PAGE_MODEL (page);
   guint verbs = 1u << TN_PAGE_NEXT_VIEW | 1u << TN_PAGE_PREVIOUS_VIEW;
-  return g_strcmp0 (tn_segmented_get_active_id (TN_SEGMENTED (self->views)), "parameters") == 0 ? verbs | 1u << TN_PAGE_FIND : verbs;
+  const char *view = tn_segmented_get_active_id (TN_SEGMENTED (self->views));
+  if (g_strcmp0 (view, "layers") == 0 && self->root != NULL)
+    verbs |= 1u << TN_PAGE_COPY | 1u << TN_PAGE_PASTE;
+  return g_strcmp0 (view, "parameters") == 0 ? verbs | 1u << TN_PAGE_FIND : verbs;
 }
 
 static gboolean
@@ -698,9 +785,13 @@ tn_page_model_perform (TnPage *page, TnPageVerb verb)
   TnPageModel *self = TN_PAGE_MODEL (page);
   if (verb == TN_PAGE_NEXT_VIEW || verb == TN_PAGE_PREVIOUS_VIEW)
     return tn_segmented_move (TN_SEGMENTED (self->views), verb == TN_PAGE_NEXT_VIEW ? 1 : -1);
+  if (verb == TN_PAGE_COPY)
+    copy_layer (self);
+  if (verb == TN_PAGE_PASTE)
+    gdk_clipboard_read_text_async (gtk_widget_get_clipboard (GTK_WIDGET (self)), NULL, pasted_cb, g_object_ref (self));
   if (verb == TN_PAGE_FIND)
     tn_model_parameters_focus_filter (TN_MODEL_PARAMETERS (self->parameters));
-  return verb == TN_PAGE_FIND;
+  return verb == TN_PAGE_FIND || verb == TN_PAGE_COPY || verb == TN_PAGE_PASTE;
 }
 
 static const char *
@@ -729,6 +820,7 @@ tn_page_model_class_init (TnPageModelClass *klass)
   page_class->build = tn_page_model_build;
   page_class->document_changed = tn_page_model_document_changed;
   page_class->edited = tn_page_model_edited;
+  page_class->selection_changed = tn_page_model_selection_changed;
   page_class->width_changed = tn_page_model_width_changed;
   page_class->verbs = tn_page_model_verbs;
   page_class->perform = tn_page_model_perform;
@@ -738,6 +830,7 @@ tn_page_model_class_init (TnPageModelClass *klass)
   gtk_widget_class_install_action (widget_class, "page.duplicate", NULL, duplicate_action);
   gtk_widget_class_install_action (widget_class, "page.move", "i", move_action);
   gtk_widget_class_install_action (widget_class, "page.rename", NULL, rename_action);
+  gtk_widget_class_install_action (widget_class, "page.choose", NULL, choose_action);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "command-window.h"
 #include "goto-popover.h"
 #include "page-train.h"
+#include "values-window.h"
 
 #define REASON_US (2 * G_USEC_PER_SEC)
 #define N_MORE_EPOCHS 10
@@ -514,6 +515,12 @@ setting_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
 }
 
 static void
+values_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
+{
+  tn_values_present (data, g_variant_get_string (parameter, NULL));
+}
+
+static void
 change_pause_cb (GSimpleAction *action, GVariant *value, gpointer data)
 {
   TnWindow *self = data;
@@ -549,6 +556,7 @@ static const GActionEntry entries[] = {
   { .name = "rename", .activate = rename_cb, .parameter_type = "s" },
   { .name = "run", .activate = run_cb, .parameter_type = "s" },
   { .name = "setting", .activate = setting_cb, .parameter_type = "s" },
+  { .name = "values", .activate = values_cb, .parameter_type = "s" },
   { .name = "pause", .state = "false", .change_state = change_pause_cb },
   { .name = "show-sidebar", .state = "true", .change_state = change_flap_cb },
   { .name = "show-inspector", .state = "true", .change_state = change_flap_cb },

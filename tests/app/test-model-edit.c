@@ -134,6 +134,45 @@ freeze_says_exactly_what_is_frozen (void)
     }
 }
 
+/* The text that was copied is the cell as the model's text has it; pasted it stands after the cursor under a name of its own. */
+static void
+a_copied_layer_can_be_pasted (void)
+{
+  g_autoptr (JsonNode) root = preset ("lenet5");
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = tn_model_edit_copy (root, "cells[3]");
+  g_autofree char *path = tn_model_edit_paste (root, "cells[4]", text, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (path, ==, "cells[5]");
+  JsonObject *pasted = tn_model_edit_find (root, "cells[5]"), *original = tn_model_edit_find (root, "cells[3]");
+  g_assert_cmpstr (json_object_get_string_member (pasted, "type"), ==, "Conv2d");
+  g_assert_cmpstr (json_object_get_string_member (pasted, "name"), ==, "conv3");
+  g_assert_cmpint (json_object_get_int_member (pasted, "out_channels"), ==, json_object_get_int_member (original, "out_channels"));
+  json_object_set_int_member (pasted, "out_channels", 99); /* the two share nothing */
+  g_assert_cmpint (json_object_get_int_member (original, "out_channels"), ==, 16);
+  g_autofree char *list = tn_model_edit_paste (root, NULL, "[{\"type\": \"ReLU\"}, {\"type\": \"ReLU\"}]", &error);
+  g_assert_no_error (error);
+  g_autofree char *second = g_strdup (list);
+  g_assert_nonnull (tn_model_edit_find (root, list));
+  g_assert_cmpstr (json_object_get_string_member (tn_model_edit_find (root, second), "type"), ==, "ReLU");
+}
+
+static void
+what_is_no_layer_is_not_pasted (void)
+{
+  static const char *const texts[] = { "hello", "3", "{}", "{\"type\": \"Convolution9d\"}", "[{\"type\": \"ReLU\"}, 4]", "{\"type\": 5}" };
+  g_autoptr (JsonNode) root = preset ("lenet5");
+  g_autofree char *before = tn_json_to_text (root, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_assert_null (tn_model_edit_paste (root, NULL, texts[i], &error));
+      g_assert_nonnull (error);
+      g_autofree char *after = tn_json_to_text (root, 0);
+      g_assert_cmpstr (after, ==, before);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -143,5 +182,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/model/cells-are-added-moved-and-removed", cells_are_added_moved_and_removed);
   g_test_add_func ("/app/model/every-kind-of-cell-can-be-added", every_kind_of_cell_can_be_added);
   g_test_add_func ("/app/model/freeze-says-exactly-what-is-frozen", freeze_says_exactly_what_is_frozen);
+  g_test_add_func ("/app/model/copied-layer-can-be-pasted", a_copied_layer_can_be_pasted);
+  g_test_add_func ("/app/model/what-is-no-layer-is-not-pasted", what_is_no_layer_is_not_pasted);
   return g_test_run ();
 }
