@@ -6,6 +6,7 @@
 #include "page-data.h"
 #include "page-graph.h"
 #include "page-model.h"
+#include "page-runs.h"
 #include "page-train.h"
 
 /* The destinations, in the order of the sidebar. A new page is one row here and its own file. */
@@ -22,6 +23,9 @@ const TnPageInfo tn_pages[] = {
   { "graph", N_("Graph"), "tn-graph-symbolic", TN_PAGE_INSIDE, tn_page_graph_get_type,
     N_("Here is what one training step computes: forward on the left, backward beside it, the optimizer below. A double click opens a layer, "
        "a number in a tag leads to its other end. Find an operator by any part of its name, type or shape.") },
+  { "runs", N_("Runs"), "view-list-symbolic", TN_PAGE_KEEP, tn_page_runs_get_type,
+    N_("Here every training of the project is kept, with its state, its last numbers and what it set otherwise. Select some and press Compare: "
+       "their losses are drawn over each other. Remove moves runs aside, and Removed brings them back.") },
   { NULL },
 };
 
