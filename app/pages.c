@@ -7,6 +7,7 @@
 #include "page-graph.h"
 #include "page-model.h"
 #include "page-shard.h"
+#include "page-runs.h"
 #include "page-train.h"
 
 /* The destinations, in the order of the sidebar. A new page is one row here and its own file. */
@@ -26,6 +27,9 @@ const TnPageInfo tn_pages[] = {
   { "shard", N_("Sharding"), "tn-shard-symbolic", TN_PAGE_INSIDE, tn_page_shard_get_type,
     N_("Here stands which rank holds and sends which bytes, before anything runs. Press a tile to choose its rank, change how a parameter is cut beside "
        "it, or ask under What-if what other numbers of devices would need. Strategy files of other programs open here too.") },
+  { "runs", N_("Runs"), "view-list-symbolic", TN_PAGE_KEEP, tn_page_runs_get_type,
+    N_("Here every training of the project is kept, with its state, its last numbers and what it set otherwise. Select some and press Compare: "
+       "their losses are drawn over each other. Remove moves runs aside, and Removed brings them back.") },
   { NULL },
 };
 
