@@ -102,7 +102,7 @@ read_entry (const char *path, TnSettings **settings)
   entry->accuracy = tn_run_folder_fact_number (folder, "accuracy");
   entry->best = tn_run_folder_fact_number (folder, "best_accuracy");
   entry->seconds = tn_run_folder_fact_number (folder, "seconds");
-  *settings = tn_run_folder_settings (folder);
+  *settings = tn_settings_copy (tn_run_folder_settings (folder));
   return entry;
 }
 
