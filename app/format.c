@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -15,7 +16,7 @@ tn_format_use_si (gboolean si)
 char *
 tn_format_count_exact (gint64 value)
 {
-  return g_strdup_printf ("%'" G_GINT64_FORMAT, value);
+  return g_strdup_printf ("%'" PRId64, value);
 }
 
 char *
@@ -81,7 +82,7 @@ tn_format_time_ns (gint64 ns)
   else if (fabs (value) >= 1000)
     value /= 1e3, unit = "µs";
   else
-    return g_strdup_printf ("%" G_GINT64_FORMAT " ns", ns);
+    return g_strdup_printf ("%" PRId64 " ns", ns);
   g_autofree char *text = three_figures (value);
   return g_strdup_printf ("%s %s", text, unit);
 }

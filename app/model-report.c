@@ -324,6 +324,6 @@ tn_model_shape_text (const TnShape *shape)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (int i = 0; i < shape->n_dims; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? "×" : "", shape->dims[i]);
+    g_string_append_printf (text, "%s%" PRId64, i > 0 ? "×" : "", shape->dims[i]);
   return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : g_strdup (_ ("scalar"));
 }

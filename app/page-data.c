@@ -232,7 +232,7 @@ selected_cb (TnDataPreview *preview, gint64 id, TnPageData *self)
 {
   g_autofree char *text = NULL;
   if (id >= 0 && self->scan != NULL)
-    text = g_strdup_printf ("%s:%" G_GINT64_FORMAT, self->scan->sides[id] == TN_SIDE_HELD_OUT ? "validation" : "training", id);
+    text = g_strdup_printf ("%s:%" PRId64, self->scan->sides[id] == TN_SIDE_HELD_OUT ? "validation" : "training", id);
   tn_selection_set_text (tn_page_selection (TN_PAGE (self)), TN_SELECTION_SAMPLE, text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parameter-values.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -314,7 +315,7 @@ tn_parameter_values_index_text (const TnParameterValues *self, gint64 i)
   GString *text = g_string_new (NULL);
   tn_shape_strides (shape, strides);
   for (int d = 0; d < shape->n_dims; d++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, d > 0 ? ", " : "", (gint64) (i / MAX (1, strides[d]) % MAX (1, shape->dims[d])));
+    g_string_append_printf (text, "%s%" PRId64, d > 0 ? ", " : "", (gint64) (i / MAX (1, strides[d]) % MAX (1, shape->dims[d])));
   return g_string_free (text, FALSE);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run-control.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
@@ -711,7 +712,7 @@ tn_run_control_extend_as (TnRunControl *self, int epochs, const char *how)
       call (self, "Extend", g_variant_new ("(x)", (gint64) epochs));
       return;
     }
-  g_autofree char *assignment = g_strdup_printf ("train.epochs=%" G_GINT64_FORMAT, total);
+  g_autofree char *assignment = g_strdup_printf ("train.epochs=%" PRId64, total);
   g_autofree char *schedule = how != NULL ? g_strdup_printf ("schedule.extend=%s", how) : NULL;
   spawn (self, (const char *const[]){ "resume", self->path, "--set", assignment, schedule != NULL ? "--set" : NULL, schedule, NULL });
 }

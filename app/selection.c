@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selection.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 
@@ -246,8 +247,8 @@ tn_selection_value (TnSelection *self, TnSelectionPart part)
   if (self->texts[i] != NULL)
     return g_strdup (self->texts[i]);
   if (self->first[i] == self->last[i])
-    return g_strdup_printf ("%" G_GINT64_FORMAT, self->first[i]);
-  return g_strdup_printf ("%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT, self->first[i], self->last[i]);
+    return g_strdup_printf ("%" PRId64, self->first[i]);
+  return g_strdup_printf ("%" PRId64 "-%" PRId64, self->first[i], self->last[i]);
 }
 
 GVariant *

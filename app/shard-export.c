@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shard-export.h"
+#include <inttypes.h>
 
 #include "base/json.h"
 
@@ -105,9 +106,9 @@ tn_shard_plan_ranks_csv (const TnShardPlan *self)
   g_string_append (text, ",total\r\n");
   for (int64_t place = 0; place < self->mesh->n_ranks; place++)
     {
-      g_string_append_printf (text, "%" G_GINT64_FORMAT, ranks[place].rank);
+      g_string_append_printf (text, "%" PRId64, ranks[place].rank);
       for (int i = 0; i < self->mesh->n_axes; i++)
-        g_string_append_printf (text, ",%" G_GINT64_FORMAT, tn_mesh_coordinate (self->mesh, place, i));
+        g_string_append_printf (text, ",%" PRId64, tn_mesh_coordinate (self->mesh, place, i));
       for (int part = 0; part < TN_N_RANK_PARTS; part++)
         g_string_append_printf (text, ",%.0f", ranks[place].parts[part]);
       g_string_append_printf (text, ",%.0f\r\n", tn_rank_bytes_total (&ranks[place]));

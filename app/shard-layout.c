@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shard-layout.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -103,7 +104,7 @@ read_mesh (TnShardLayout *self, GError **error)
   TnMesh *mesh = tn_mesh_parse (text, -1, error);
   if (mesh != NULL && mesh->n_ranks > 16384)
     {
-      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_SIZE, _("%" G_GINT64_FORMAT " ranks are more than 16384."), mesh->n_ranks);
+      g_set_error (error, TN_LAYOUT_ERROR, TN_LAYOUT_ERROR_SIZE, _("%" PRId64 " ranks are more than 16384."), mesh->n_ranks);
       g_clear_pointer (&mesh, tn_mesh_unref);
     }
   return mesh;
@@ -333,7 +334,7 @@ fill_dims (TnShardLayout *self, const TnMesh *mesh, const TnLayout *layout)
           if (layout != NULL && d < layout->n_dims && layout->dims[d].n == all[i].n && all[i].n > 0 && memcmp (layout->dims[d].axes, all[i].axes, (size_t) all[i].n) == 0)
             chosen = (guint) i;
         }
-      g_autofree char *id = g_strdup_printf ("shard_map_drop:%d", d), *text = g_strdup_printf (_("dim %d (%" G_GINT64_FORMAT ")"), d, item->shape.dims[d]);
+      g_autofree char *id = g_strdup_printf ("shard_map_drop:%d", d), *text = g_strdup_printf (_("dim %d (%" PRId64 ")"), d, item->shape.dims[d]);
       g_autofree char *label = g_strdup_printf (_("What splits dimension %d"), d);
       GtkWidget *pair = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *drop = tn_shard_named (gtk_drop_down_new (G_LIST_MODEL (names), NULL), id, label);
       gtk_drop_down_set_selected (GTK_DROP_DOWN (drop), chosen);
@@ -435,7 +436,7 @@ tn_shard_layout_apply (TnShardLayout *self)
     return FALSE;
   g_autofree char *mesh_string = g_strdup (self->mesh), *strategy = g_strdup (self->strategy != NULL ? self->strategy : "");
   g_autoptr (TnMesh) mesh = tn_mesh_parse (mesh_string, -1, NULL);
-  g_autofree char *ranks = g_strdup_printf ("%" G_GINT64_FORMAT, mesh->n_ranks), *level_text = NULL;
+  g_autofree char *ranks = g_strdup_printf ("%" PRId64, mesh->n_ranks), *level_text = NULL;
   const TnSettings *settings = tn_document_settings (self->document);
   guint level = gtk_drop_down_get_selected (GTK_DROP_DOWN (self->level_drop));
   gboolean alone = tn_settings_enum_is (settings, "parallel.mode", "stand_alone");

@@ -2,6 +2,7 @@
 #include <glib/gi18n.h>
 
 #include "draw/mesh-picture.h"
+#include <inttypes.h>
 #include "picture-view.h"
 #include "shard-view.h"
 #include "table.h"
@@ -71,7 +72,7 @@ coordinates (const TnMesh *mesh, gint64 place)
 {
   GString *text = g_string_new (NULL);
   for (int i = 0; i < mesh->n_axes; i++)
-    g_string_append_printf (text, "%s%s %" G_GINT64_FORMAT, i > 0 ? ", " : "", mesh->names[i], tn_mesh_coordinate (mesh, place, i));
+    g_string_append_printf (text, "%s%s %" PRId64, i > 0 ? ", " : "", mesh->names[i], tn_mesh_coordinate (mesh, place, i));
   return g_string_free (text, FALSE);
 }
 
@@ -83,9 +84,9 @@ describe (gint64 item, gpointer data)
     return NULL;
   g_autofree char *mesh = tn_mesh_to_string (plan->mesh);
   if (item < 0 || item >= plan->mesh->n_ranks)
-    return g_strdup_printf (_("%" G_GINT64_FORMAT " ranks, %s"), plan->mesh->n_ranks, mesh);
+    return g_strdup_printf (_("%" PRId64 " ranks, %s"), plan->mesh->n_ranks, mesh);
   g_autofree char *at = coordinates (plan->mesh, item);
-  return g_strdup_printf (_("rank %" G_GINT64_FORMAT ": %s"), plan->mesh->ranks[item], at);
+  return g_strdup_printf (_("rank %" PRId64 ": %s"), plan->mesh->ranks[item], at);
 }
 
 static const TnPictureFuncs funcs = { draw, hit, move, describe };
@@ -103,7 +104,7 @@ cell_text (gpointer data, guint row, guint column)
 {
   const TnMesh *mesh = plan_of (data)->mesh;
   if (column == 0)
-    return g_strdup_printf ("%" G_GINT64_FORMAT, mesh->ranks[row]);
+    return g_strdup_printf ("%" PRId64, mesh->ranks[row]);
   if (column == 1)
     return coordinates (mesh, row);
   int axis = chosen_axis (data);
@@ -113,9 +114,9 @@ cell_text (gpointer data, guint row, guint column)
   g_autofree int64_t *group = tn_mesh_group (mesh, 1u << axis, mesh->ranks[row], &index);
   GString *text = g_string_new (NULL);
   for (gint64 i = 0; i < shown; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "", group[i]);
+    g_string_append_printf (text, "%s%" PRId64, i > 0 ? ", " : "", group[i]);
   if (shown < mesh->sizes[axis])
-    g_string_append_printf (text, " +%" G_GINT64_FORMAT, mesh->sizes[axis] - shown);
+    g_string_append_printf (text, " +%" PRId64, mesh->sizes[axis] - shown);
   return g_string_free (text, FALSE);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shard-plan.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -86,7 +87,7 @@ tn_shard_item_split (const TnShardItem *item)
     return g_strdup ("—");
   GString *text = g_string_new (NULL);
   for (int d = 0; d < item->layout->n_dims; d++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, d > 0 ? "·" : "", tn_layout_shards (item->layout, d));
+    g_string_append_printf (text, "%s%" PRId64, d > 0 ? "·" : "", tn_layout_shards (item->layout, d));
   return g_string_free (text, FALSE);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shard-plan-private.h"
+#include <inttypes.h>
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -196,7 +197,7 @@ tn_shard_plan_from_project (const TnShardRequest *request, GError **error)
   plan->sharded = graph != NULL ? tn_shard_graph (graph, &context->options, error) : NULL;
   if (plan->sharded == NULL)
     {
-      g_prefix_error (error, _("With train.batch = %" G_GINT64_FORMAT ": "), plan->rows);
+      g_prefix_error (error, _("With train.batch = %" PRId64 ": "), plan->rows);
       return NULL;
     }
   plan->source = tn_graph_ref (graph);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "draw/rank-bars.h"
+#include <inttypes.h>
 #include "format.h"
 #include "picture-view.h"
 #include "shard-view.h"
@@ -80,7 +81,7 @@ describe (gint64 item, gpointer data)
   if (item < 0 || item >= plan_of (self)->mesh->n_ranks)
     return g_strdup (gtk_label_get_text (GTK_LABEL (self->sums)));
   GString *text = g_string_new (NULL);
-  g_string_append_printf (text, _("rank %" G_GINT64_FORMAT), self->ranks[item].rank);
+  g_string_append_printf (text, _("rank %" PRId64), self->ranks[item].rank);
   for (int part = 0; part < TN_N_RANK_PARTS; part++)
     if (self->ranks[item].parts[part] > 0)
       {
@@ -117,12 +118,12 @@ cell_text (gpointer data, guint row, guint column)
   TnShardRanks *self = data;
   const TnMesh *mesh = plan_of (self)->mesh;
   if (column == COLUMN_RANK)
-    return g_strdup_printf ("%" G_GINT64_FORMAT, self->ranks[row].rank);
+    return g_strdup_printf ("%" PRId64, self->ranks[row].rank);
   if (column == COLUMN_AT)
     {
       GString *text = g_string_new (NULL);
       for (int i = 0; i < mesh->n_axes; i++)
-        g_string_append_printf (text, "%s%s %" G_GINT64_FORMAT, i > 0 ? " " : "", mesh->names[i], tn_mesh_coordinate (mesh, row, i));
+        g_string_append_printf (text, "%s%s %" PRId64, i > 0 ? " " : "", mesh->names[i], tn_mesh_coordinate (mesh, row, i));
       return g_string_free (text, FALSE);
     }
   double bytes = cell_number (data, row, column);
@@ -168,8 +169,8 @@ show_sums (TnShardRanks *self)
   double most = tn_rank_bytes_total (&self->ranks[fullest]), least = tn_rank_bytes_total (&self->ranks[emptiest]);
   g_autofree char *all = tn_format_size (sum), *full = tn_format_size (most), *empty = tn_format_size (least), *model = tn_format_size (tn_shard_plan_model_bytes (plan_of (self)));
   g_autofree char *text = most == least
-    ? g_strdup_printf (_("All %" G_GINT64_FORMAT " ranks hold %s each, %s in all. The weights alone, each once, are %s."), n, full, all, model)
-    : g_strdup_printf (_("Fullest: rank %" G_GINT64_FORMAT ", %s. Emptiest: rank %" G_GINT64_FORMAT ", %s. In all %s; the weights alone, each once, are %s."),
+    ? g_strdup_printf (_("All %" PRId64 " ranks hold %s each, %s in all. The weights alone, each once, are %s."), n, full, all, model)
+    : g_strdup_printf (_("Fullest: rank %" PRId64 ", %s. Emptiest: rank %" PRId64 ", %s. In all %s; the weights alone, each once, are %s."),
                        self->ranks[fullest].rank, full, self->ranks[emptiest].rank, empty, all, model);
   tn_shard_say (self->sums, text);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "draw/tensor-picture.h"
+#include <inttypes.h>
 #include "format.h"
 #include "picture-view.h"
 #include "shard-tensors.h"
@@ -92,13 +93,13 @@ describe (gint64 tile, gpointer data)
   if (p == NULL || item == NULL)
     return NULL;
   if (tile < 0 || tile >= tn_tensor_picture_n_tiles (p))
-    return g_strdup_printf (_("%s, %" G_GINT64_FORMAT " slices, %" G_GINT64_FORMAT " copies of each"), item->name, tn_layout_n_slices (item->layout), p->n_replicas);
+    return g_strdup_printf (_("%s, %" PRId64 " slices, %" PRId64 " copies of each"), item->name, tn_layout_n_slices (item->layout), p->n_replicas);
   g_autofree char *range = tn_tensor_picture_range (p, tile), *owners = tn_tensor_picture_owners_text (p, tile);
   g_autofree char *bytes = tn_format_size ((double) tn_tensor_picture_tile_bytes (p));
   if (!item->has_shape)
     return g_strdup_printf (_("%s\npiece %s"), owners, range);
   if (p->cuts > 1)
-    return g_strdup_printf (_("%s\n%s, %s\nupdated in %" G_GINT64_FORMAT " parts, one a rank"), owners, range, bytes, p->cuts);
+    return g_strdup_printf (_("%s\n%s, %s\nupdated in %" PRId64 " parts, one a rank"), owners, range, bytes, p->cuts);
   return g_strdup_printf (_("%s\n%s, %s"), owners, range, bytes);
 }
 
@@ -174,7 +175,7 @@ cell_text (gpointer data, guint row, guint column)
     case COLUMN_KIND:
       return g_strdup (_(item->kind));
     case COLUMN_COPIES:
-      return g_strdup_printf ("%" G_GINT64_FORMAT, item->replicas);
+      return g_strdup_printf ("%" PRId64, item->replicas);
     case COLUMN_STAGE:
       return item->stage >= 0 ? g_strdup_printf ("%d", item->stage) : g_strdup ("—");
     default:
@@ -205,7 +206,7 @@ show_title (TnShardTensors *self)
   else if (item->kept != NULL && rank >= 0 && tn_layout_slice (item->kept, &item->shape, rank, &box, NULL))
     {
       g_autofree char *range = tn_box_to_string (&box);
-      slice = g_strdup_printf (_("Rank %" G_GINT64_FORMAT " keeps %s, %s."), rank, range, size);
+      slice = g_strdup_printf (_("Rank %" PRId64 " keeps %s, %s."), rank, range, size);
     }
   else
     slice = g_strdup_printf (_("A rank keeps %s. Press a tile to choose a rank."), size);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "draw/traffic-matrix.h"
+#include <inttypes.h>
 #include "format.h"
 #include "picture-view.h"
 #include "shard-view.h"
@@ -125,7 +126,7 @@ cell_text (gpointer data, guint row, guint column)
         return g_string_free (text, FALSE);
       }
     case 4:
-      return g_strdup_printf ("%" G_GINT64_FORMAT, m->group);
+      return g_strdup_printf ("%" PRId64, m->group);
     default:
       return tn_format_size (m->bytes);
     }
@@ -155,7 +156,7 @@ rebuild (TnShardTraffic *self)
       for (guint i = 0; i < links->len; i++)
         bytes += g_array_index (links, TnTrafficLinks, i).bytes;
       self->matrix = tn_traffic_matrix_new (plan->mesh, (const TnTrafficLinks *) links->data, (int) links->len);
-      g_autofree char *size = tn_format_size (bytes), *block = g_strdup_printf ("%" G_GINT64_FORMAT, self->matrix->block);
+      g_autofree char *size = tn_format_size (bytes), *block = g_strdup_printf ("%" PRId64, self->matrix->block);
       g_autofree char *text = !plan->planned ? g_strdup (_("A strategy file says where tensors lie, not what is sent."))
                               : bytes <= 0   ? g_strdup (_("Nothing is sent."))
                               : self->matrix->block > 1

@@ -2,6 +2,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 #include "plot-view-private.h"
+#include <inttypes.h>
 
 /* The layer above the data: crosshair, tooltip, rubber band, focus. */
 
@@ -56,7 +57,7 @@ heading_of (const TnPlotHit *hit)
 {
   g_autoptr (GDateTime) time = g_date_time_new_from_unix_local (hit->time_us / G_USEC_PER_SEC);
   g_autofree char *clock = time != NULL ? g_date_time_format (time, "%H:%M:%S") : g_strdup ("");
-  g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, hit->step);
+  g_autofree char *step = g_strdup_printf ("%" PRId64, hit->step);
   /* Translators: a step of training and the time of day */
   return g_strdup_printf (_ ("step %s · %s"), step, clock);
 }
@@ -86,7 +87,7 @@ fill_statistics (TnPlotView *self, Tip *tip, const TnPlotLine *line)
   if (!tn_plot_selection (self->plot, &begin, &end) || begin == end)
     return;
   tn_plot_statistics (line, begin, end, &sum);
-  g_autofree char *steps = g_strdup_printf ("%" G_GINT64_FORMAT, end - begin);
+  g_autofree char *steps = g_strdup_printf ("%" PRId64, end - begin);
   tip->statistics[0] = g_strdup_printf (_ ("%s steps · Δ %s · %s per step"), steps, tn_format_si (sum.delta, 3, TRUE, delta),
                                         tn_format_si (sum.slope, 3, TRUE, slope));
   /* Translators: mean and standard deviation */

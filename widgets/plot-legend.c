@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plot-legend.h"
+#include <inttypes.h>
 #include <glib/gi18n.h>
 #include <math.h>
 #include "draw-layer.h"
@@ -106,7 +107,7 @@ fill_numbers (TnPlotLegend *self, Parts *parts, const TnPlotLine *line)
     }
   const double *values = tn_series_values (line->series, FALSE);
   size_t best = more_is_better (line) ? high : low;
-  g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, tn_series_steps (line->series)[best]);
+  g_autofree char *step = g_strdup_printf ("%" PRId64, tn_series_steps (line->series)[best]);
   gtk_label_set_text (GTK_LABEL (parts->value), tn_format_si (value_at_cursor (self, line), 4, TRUE, value));
   tn_format_si (values[low], 4, TRUE, least);
   tn_format_si (values[high], 4, TRUE, most);

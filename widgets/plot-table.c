@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plot-table.h"
+#include <inttypes.h>
 #include <glib/gi18n.h>
 #include <math.h>
 #include "plot-table-model.h"
@@ -79,7 +80,7 @@ cell_text (const Cell *cell, TnPlotTableRow *row)
 {
   size_t at;
   if (cell->kind == CELL_STEP)
-    return g_strdup_printf ("%" G_GINT64_FORMAT, tn_plot_table_row_step (row));
+    return g_strdup_printf ("%" PRId64, tn_plot_table_row_step (row));
   if (cell->kind == CELL_VALUE)
     return value_text (cell->series, row);
   TnSeries *series = series_of (cell->table, row, &at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plot-view.h"
+#include <inttypes.h>
 #include <glib/gi18n.h>
 #include <math.h>
 #include "draw/canvas-cairo.h"
@@ -54,7 +55,7 @@ describe (TnPlotView *self)
   if (self->hover_step < 0 || !tn_plot_pixel_of_step (self->plot, self->hover_step, &pixel))
     return tn_plot_description (self->plot);
   g_autoptr (GArray) hits = tn_plot_hits (self->plot, pixel, self->pointer_y);
-  g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, self->hover_step);
+  g_autofree char *step = g_strdup_printf ("%" PRId64, self->hover_step);
   if (hits->len == 0)
     return tn_plot_description (self->plot);
   const TnPlotHit *hit = &g_array_index (hits, TnPlotHit, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/dcp.h"
+#include <inttypes.h>
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -213,7 +214,7 @@ tn_dcp_tensor_cut (const TnDcpTensor *tensor)
       return g_strdup_printf (_ ("%u pieces of different sizes"), tensor->pieces->len);
   GString *text = g_string_new (NULL);
   for (int d = 0; d < sizes.n_dims; d++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, d > 0 ? " x " : "", sizes.dims[d] > 0 ? tensor->shape.dims[d] / sizes.dims[d] : 1);
+    g_string_append_printf (text, "%s%" PRId64, d > 0 ? " x " : "", sizes.dims[d] > 0 ? tensor->shape.dims[d] / sizes.dims[d] : 1);
   g_autofree char *shape = tn_shape_to_string (&sizes), *counts = g_string_free (text, FALSE);
   return g_strdup_printf (_ ("%s pieces of %s"), counts, shape);
 }

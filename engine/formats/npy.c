@@ -348,7 +348,7 @@ header_text (TnTensor *tensor)
   GString *text = g_string_new (NULL);
   g_string_append_printf (text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr[tensor->dtype]);
   for (int i = 0; i < tensor->shape.n_dims; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i ? ", " : "", tensor->shape.dims[i]);
+    g_string_append_printf (text, "%s%" PRId64, i ? ", " : "", tensor->shape.dims[i]);
   g_string_append (text, tensor->shape.n_dims == 1 ? ",), }" : "), }");
   /* The elements start at a multiple of 64; the header ends in a line feed. */
   while ((10 + text->len + 1) % 64 != 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/onnx-graph.h"
+#include <inttypes.h>
 #include "base/error.h"
 #include "formats/protobuf.h"
 #include <string.h>
@@ -72,7 +73,7 @@ append_dim (GString *out, const char *name, int64_t value, double *count)
   else if (value < 0)
     g_string_append_c (out, '?');
   else
-    g_string_append_printf (out, "%" G_GINT64_FORMAT, (gint64) value);
+    g_string_append_printf (out, "%" PRId64, (gint64) value);
   *count = name != NULL || value < 0 ? 0 : *count * (double) value;
 }
 
@@ -247,7 +248,7 @@ append_ints (GString *out, const TnPbField *field)
   uint64_t value = field->value;
   gboolean single = field->wire == TN_PB_VARINT;
   for (int i = 0; i < MAX_ATTR_ITEMS && (single ? i == 0 : packed.at < packed.end && tn_pb_read_varint (&packed, &value)); i++)
-    g_string_append_printf (out, "%s%" G_GINT64_FORMAT, out->len > 0 ? ", " : "", (gint64) value);
+    g_string_append_printf (out, "%s%" PRId64, out->len > 0 ? ", " : "", (gint64) value);
 }
 
 /* One AttributeProto; bodies are read by the caller. */

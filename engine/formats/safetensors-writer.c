@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/safetensors.h"
+#include <inttypes.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -133,8 +134,8 @@ append_item (GString *out, const Item *item, uint64_t *at)
   append_json_string (out, item->name);
   g_string_append_printf (out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_code (item->dtype));
   for (int d = 0; d < item->shape.n_dims; d++)
-    g_string_append_printf (out, "%s%" G_GINT64_FORMAT, d ? "," : "", item->shape.dims[d]);
-  g_string_append_printf (out, "],\"data_offsets\":[%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "]}", *at, *at + item->bytes);
+    g_string_append_printf (out, "%s%" PRId64, d ? "," : "", item->shape.dims[d]);
+  g_string_append_printf (out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, *at + item->bytes);
   *at += item->bytes;
 }
 

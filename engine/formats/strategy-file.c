@@ -243,7 +243,7 @@ copy_list (const GArray *list)
 static void
 copy_parameter (TnStrategyFile *to, const TnStrategyParameter *p, gint64 stage)
 {
-  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT "-%s", stage, p->name);
+  g_autofree char *name = g_strdup_printf ("%" PRId64 "-%s", stage, p->name);
   TnStrategyParameter *copy = tn_strategy_file_add_parameter (to, name);
   copy->dev_matrix = copy_list (p->dev_matrix);
   copy->tensor_shape = copy_list (p->tensor_shape);
@@ -287,7 +287,7 @@ append_list (GString *text, const GArray *list)
 {
   g_string_append_c (text, '[');
   for (guint i = 0; list != NULL && i < list->len; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "", g_array_index (list, int64_t, i));
+    g_string_append_printf (text, "%s%" PRId64, i > 0 ? ", " : "", g_array_index (list, int64_t, i));
   g_string_append_c (text, ']');
 }
 
@@ -300,7 +300,7 @@ describe_parameter (const TnStrategyParameter *p)
   for (guint i = 0; i < p->maps->len; i++)
     append_list (text, p->maps->pdata[i]);
   if (p->opt_size != 0)
-    g_string_append_printf (text, " optimizer %" G_GINT64_FORMAT " step %" G_GINT64_FORMAT, p->opt_size, p->opt_step);
+    g_string_append_printf (text, " optimizer %" PRId64 " step %" PRId64, p->opt_size, p->opt_step);
   if (p->split_shape != NULL && p->split_shape->len > 0)
     {
       g_string_append (text, " rows ");
@@ -313,7 +313,7 @@ static char *
 describe_node (const TnStrategyNode *node)
 {
   GString *text = g_string_new (NULL);
-  g_string_append_printf (text, "stage %" G_GINT64_FORMAT, node->stage);
+  g_string_append_printf (text, "stage %" PRId64, node->stage);
   for (guint i = 0; i < node->strategies->len; i++)
     {
       g_string_append_c (text, ' ');

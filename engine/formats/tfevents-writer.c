@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats/tfevents.h"
+#include <inttypes.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,7 @@ create_file (TnTfeventsWriter *self, int64_t seconds, GError **error)
     seconds = newest + 1;
   g_autofree char *host = g_strdup (g_get_host_name ());
   g_strdelimit (host, "/", '_');
-  g_autofree char *name = g_strdup_printf (PREFIX "%010" G_GINT64_FORMAT ".%s.%d.%d", seconds, host, (int) getpid (),
+  g_autofree char *name = g_strdup_printf (PREFIX "%010" PRId64 ".%s.%d.%d", seconds, host, (int) getpid (),
                                            g_atomic_int_add (&counter, 1));
   self->path = g_build_filename (self->folder, name, NULL);
   self->fd = tn_fault_create (self->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

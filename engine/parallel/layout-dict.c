@@ -446,13 +446,13 @@ tn_layout_to_python (const TnLayout *self)
   const TnMesh *mesh = self->mesh;
   GString *text = g_string_new ("Layout((");
   for (int i = 0; i < mesh->n_axes; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "", mesh->sizes[i]);
+    g_string_append_printf (text, "%s%" PRId64, i > 0 ? ", " : "", mesh->sizes[i]);
   g_string_append (text, mesh->n_axes == 1 ? ",), (" : "), (");
   for (int i = 0; i < mesh->n_axes; i++)
     g_string_append_printf (text, "%s'%s'", i > 0 ? ", " : "", mesh->names[i]);
   g_string_append (text, mesh->n_axes == 1 ? ",)" : ")");
   for (int64_t i = 0; !mesh->plain && i < mesh->n_ranks; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT "%s", i == 0 ? ", rank_list=[" : ", ", mesh->ranks[i], i == mesh->n_ranks - 1 ? "]" : "");
+    g_string_append_printf (text, "%s%" PRId64 "%s", i == 0 ? ", rank_list=[" : ", ", mesh->ranks[i], i == mesh->n_ranks - 1 ? "]" : "");
   g_string_append (text, ")(");
   for (int d = 0; d < self->n_dims; d++)
     {

@@ -52,7 +52,7 @@ tn_box_to_string (const TnBox *box)
 {
   GString *text = g_string_new ("[");
   for (int d = 0; d < box->n_dims; d++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT, d > 0 ? ", " : "", box->lo[d], box->hi[d]);
+    g_string_append_printf (text, "%s%" PRId64 ":%" PRId64, d > 0 ? ", " : "", box->lo[d], box->hi[d]);
   return g_string_free (g_string_append_c (text, ']'), FALSE);
 }
 
@@ -323,7 +323,7 @@ divisors (int64_t size, int64_t most)
   GString *text = g_string_new (NULL);
   for (int64_t n = 1; n <= MIN (size, most) && text->len < 120; n++)
     if (size % n == 0)
-      g_string_append_printf (text, "%s%" G_GINT64_FORMAT, n > 1 ? ", " : "", n);
+      g_string_append_printf (text, "%s%" PRId64, n > 1 ? ", " : "", n);
   return g_string_free (text, FALSE);
 }
 

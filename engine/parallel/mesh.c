@@ -217,7 +217,7 @@ tn_mesh_to_string (const TnMesh *self)
 {
   GString *text = g_string_new (NULL);
   for (int i = 0; i < self->n_axes; i++)
-    g_string_append_printf (text, "%s%s=%" G_GINT64_FORMAT, i > 0 ? "," : "", self->names[i], self->sizes[i]);
+    g_string_append_printf (text, "%s%s=%" PRId64, i > 0 ? "," : "", self->names[i], self->sizes[i]);
   return g_string_free (text, FALSE);
 }
 
@@ -308,9 +308,9 @@ piece_name (const TnMesh *mesh, int64_t from, int64_t to)
       if (lo == from && hi == to)
         return g_strdup (mesh->names[i]);
       if (lo <= from && hi >= to)
-        return g_strdup_printf ("%s_%" G_GINT64_FORMAT, mesh->names[i], hi / to);
+        return g_strdup_printf ("%s_%" PRId64, mesh->names[i], hi / to);
     }
-  return g_strdup_printf ("x%" G_GINT64_FORMAT, from);
+  return g_strdup_printf ("x%" PRId64, from);
 }
 
 static int

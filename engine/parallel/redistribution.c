@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/redistribution.h"
+#include <inttypes.h>
 
 #include <string.h>
 #include "base/error.h"
@@ -472,7 +473,7 @@ tn_redistribution_to_string (const TnRedistribution *self)
         g_string_append_printf (text, "split %d, concat %d, ", m->dim, m->concat_dim);
       else if (m->kind != TN_MOVE_ALL_REDUCE)
         g_string_append_printf (text, "dim %d, ", m->dim);
-      g_string_append_printf (text, "%s x%" G_GINT64_FORMAT ")", self->meshes[m->stage]->names[m->axis], m->n);
+      g_string_append_printf (text, "%s x%" PRId64 ")", self->meshes[m->stage]->names[m->axis], m->n);
     }
   return g_string_free (text, FALSE);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parallel/reshard.h"
+#include <inttypes.h>
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -148,7 +149,7 @@ slice_shape (const Slice *slice)
 static char *
 rank_file (int64_t rank)
 {
-  return g_strdup_printf ("rank-%04" G_GINT64_FORMAT ".safetensors", rank);
+  return g_strdup_printf ("rank-%04" PRId64 ".safetensors", rank);
 }
 
 static void
@@ -220,7 +221,7 @@ write_rank (Job *job, int64_t rank, GError **error)
     return TRUE; /* all that it holds is written by others */
   g_autofree char *name = job->options->format == TN_RESHARD_TENON
                             ? rank_file (rank)
-                            : g_strdup_printf ("rank_%" G_GINT64_FORMAT "/%s%" G_GINT64_FORMAT "%s", rank, job->options->prefix != NULL ? job->options->prefix : "", rank,
+                            : g_strdup_printf ("rank_%" PRId64 "/%s%" PRId64 "%s", rank, job->options->prefix != NULL ? job->options->prefix : "", rank,
                                                job->options->format == TN_RESHARD_CKPT ? ".ckpt" : ".safetensors");
   if (!(job->options->format == TN_RESHARD_CKPT ? write_ckpt : write_safetensors) (job, slices, name, &file, error))
     return FALSE;

@@ -288,13 +288,13 @@ tn_strategy_metadata_to_json (const TnStrategyMetadata *self, gboolean grouped)
   int64_t n = tn_strategy_metadata_n_ranks (self);
   if (grouped && n > 1)
     {
-      g_autofree char *key = g_strdup_printf ("ranks %" G_GINT64_FORMAT "-%" G_GINT64_FORMAT, tn_strategy_metadata_rank (self, 0), tn_strategy_metadata_rank (self, n - 1));
+      g_autofree char *key = g_strdup_printf ("ranks %" PRId64 "-%" PRId64, tn_strategy_metadata_rank (self, 0), tn_strategy_metadata_rank (self, n - 1));
       json_object_set_object_member (top, key, items_json (self));
       return top;
     }
   for (int64_t i = 0; i < n; i++)
     {
-      g_autofree char *key = g_strdup_printf ("%" G_GINT64_FORMAT, tn_strategy_metadata_rank (self, i));
+      g_autofree char *key = g_strdup_printf ("%" PRId64, tn_strategy_metadata_rank (self, i));
       json_object_set_object_member (top, key, items_json (self));
     }
   return top;

@@ -104,7 +104,7 @@ check_split (TnCheck *self, const TnInput *input, const TnSettings *settings)
   self->steps_per_epoch = input->options.drop_last ? n / batch : (n + batch - 1) / batch;
   self->total_steps = epochs > 0 && most > 0 ? MIN (epochs * self->steps_per_epoch, most) : epochs > 0 ? epochs * self->steps_per_epoch : most;
   if (n < batch)
-    add (self, input->options.drop_last ? TN_FINDING_ERROR : TN_FINDING_WARNING, "batch", "train.batch", g_strdup_printf ("%" G_GINT64_FORMAT, MAX (n, 1)),
+    add (self, input->options.drop_last ? TN_FINDING_ERROR : TN_FINDING_WARNING, "batch", "train.batch", g_strdup_printf ("%" PRId64, MAX (n, 1)),
          g_strdup_printf (_("A batch of %" PRId64 " is more than the %" PRId64 " samples to train on."), batch, n));
   if (self->n_held_out == 0)
     add (self, TN_FINDING_NOTE, "validation", "data.validation", g_strdup ("last:10%"),
@@ -145,7 +145,7 @@ check_memory (TnCheck *self)
   g_autofree char *need = g_format_size (needed), *allowed = g_format_size (m->allowed), *data = g_format_size (self->data_bytes);
   gint64 fits = m->largest_batch;
   if (needed > m->allowed)
-    add (self, TN_FINDING_ERROR, "memory", "train.batch", fits >= 1 ? g_strdup_printf ("%" G_GINT64_FORMAT, fits) : NULL,
+    add (self, TN_FINDING_ERROR, "memory", "train.batch", fits >= 1 ? g_strdup_printf ("%" PRId64, fits) : NULL,
          fits >= 1 ? g_strdup_printf (_("This run needs %s (data %s); %s are allowed. Largest batch that fits: %" PRId64 "."), need, data, allowed, fits)
                    : g_strdup_printf (_("This run needs %s (data %s); %s are allowed. No batch fits."), need, data, allowed));
   else if ((double) needed > MEMORY_WARN_SHARE * (double) m->allowed)

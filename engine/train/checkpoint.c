@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
+#include <inttypes.h>
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -32,7 +33,7 @@ tn_checkpoint_parse_step (const char *name, gint64 *step)
 char *
 tn_checkpoint_step_path (const char *folder, gint64 step)
 {
-  g_autofree char *name = g_strdup_printf (STEP_PREFIX "%08" G_GINT64_FORMAT, step);
+  g_autofree char *name = g_strdup_printf (STEP_PREFIX "%08" PRId64, step);
   return g_build_filename (folder, name, NULL);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/collectives.h"
+#include <inttypes.h>
 
 #include <string.h>
 
@@ -60,9 +61,9 @@ group_key (const int64_t *sizes, int n_sizes, const int64_t *axes, int n_axes)
 {
   g_autoptr (GString) key = g_string_new (NULL);
   for (int i = 0; i < n_sizes; i++)
-    g_string_append_printf (key, "%" G_GINT64_FORMAT ",", sizes[i]);
+    g_string_append_printf (key, "%" PRId64 ",", sizes[i]);
   for (int i = 0; i < n_axes; i++)
-    g_string_append_printf (key, "/%" G_GINT64_FORMAT, axes[i]);
+    g_string_append_printf (key, "/%" PRId64, axes[i]);
   return g_strdup (key->str);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/input.h"
+#include <inttypes.h>
 
 #include <string.h>
 
@@ -75,7 +76,7 @@ check_fit (TnInput *self, TnModel *model, GError **error)
     return TRUE;
   g_autoptr (GString) want = g_string_new (NULL);
   for (int d = 0; d < input->shape.n_dims; d++)
-    g_string_append_printf (want, "%s%" G_GINT64_FORMAT, d > 0 ? " x " : "", input->shape.dims[d]);
+    g_string_append_printf (want, "%s%" PRId64, d > 0 ? " x " : "", input->shape.dims[d]);
   g_set_error (error, TN_ERROR, TN_ERROR_SHAPE,
                _("“%s” has %s; model “%s” takes samples of %s, or without the %d pixels of padding on each side that it adds itself. Choose "
                  "other data, or change the model's input or data.pad."),

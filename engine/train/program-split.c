@@ -337,7 +337,7 @@ tn_program_save_strategy (TnProgram *self, const char *folder, GError **error)
   g_autoptr (TnStrategyFile) file = tn_sharded_to_strategy_file (compiled->sharded);
   for (int64_t place = 0; place < self->context->mesh->n_ranks; place++)
     {
-      g_autofree char *name = g_strdup_printf ("%s/rank_%" G_GINT64_FORMAT ".json", path, self->context->mesh->ranks[place]);
+      g_autofree char *name = g_strdup_printf ("%s/rank_%" PRId64 ".json", path, self->context->mesh->ranks[place]);
       if (!tn_strategy_file_save (file, name, error))
         return FALSE;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/project.h"
+#include <inttypes.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,7 +183,7 @@ write_locked (TnProject *self, const char *file, int lock_fd, const char *lock, 
   char before[32] = { 0 };
   if (pread (lock_fd, before, sizeof before - 1, 0) > 0)
     self->generation = MAX (self->generation, g_ascii_strtoull (before, NULL, 10));
-  g_autofree char *line = g_strdup_printf ("%" G_GUINT64_FORMAT "\n", ++self->generation);
+  g_autofree char *line = g_strdup_printf ("%" PRIu64 "\n", ++self->generation);
   return tn_file_lock_set_text (lock_fd, lock, line, error);
 }
 

@@ -86,7 +86,7 @@ heart_main (void *data)
   while (!self->ending)
     {
       char text[32];
-      int n = g_snprintf (text, sizeof text, "%-20" G_GINT64_FORMAT "\n", g_get_real_time ());
+      int n = g_snprintf (text, sizeof text, "%-20" PRId64 "\n", g_get_real_time ());
       if (pwrite (self->heart, text, (size_t) n, 0) != n)
         break; /* the folder is gone: whoever misses the run will find that out */
       struct timespec until;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks.h"
+#include <inttypes.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -84,7 +85,7 @@ tn_ranks_process_is_over (void)
 static gboolean
 refuse (GError **error, const char *format, int64_t a, int64_t b)
 {
-  g_autofree char *number_a = g_strdup_printf ("%" G_GINT64_FORMAT, a), *number_b = g_strdup_printf ("%" G_GINT64_FORMAT, b);
+  g_autofree char *number_a = g_strdup_printf ("%" PRId64, a), *number_b = g_strdup_printf ("%" PRId64, b);
   g_auto (GStrv) parts = g_strsplit (format, "%1", 2);
   g_autofree char *text = g_strjoinv (number_a, parts);
   g_auto (GStrv) rest = g_strsplit (text, "%2", 2);
@@ -179,7 +180,7 @@ tn_ranks_own_settings (const TnSettings *settings, const TnRanksCut *cut, GError
   g_autoptr (TnSettings) own = tn_settings_copy (settings);
   int threads = (int) tn_settings_get_int (settings, "device.threads");
   int share = MAX (1, (threads > 0 ? threads : tn_cpu_count_allowed ()) / cut->n_ranks);
-  g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, tn_settings_get_int (settings, "train.batch") / (cut->split ? 1 : cut->n_blocks));
+  g_autofree char *batch = g_strdup_printf ("%" PRId64, tn_settings_get_int (settings, "train.batch") / (cut->split ? 1 : cut->n_blocks));
   g_autofree char *count = g_strdup_printf ("%d", share);
   if (!tn_settings_set (own, "train.batch", batch, error) || !tn_settings_set (own, "device.threads", count, error))
     return NULL;

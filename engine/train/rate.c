@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/rate.h"
+#include <inttypes.h>
 #include "base/error.h"
 
 static TnSchedule *
@@ -124,7 +125,7 @@ tn_rate_extension (const TnSettings *settings, int64_t epochs)
       const char *name = "schedule.epochs";
       char *value = NULL;
       if (tn_settings_enum_is (settings, "schedule.extend", "hold"))
-        value = own == 0 ? g_strdup_printf ("%" G_GINT64_FORMAT, length) : NULL;
+        value = own == 0 ? g_strdup_printf ("%" PRId64, length) : NULL;
       else if (own != 0)
         {
           g_ptr_array_add (pairs, g_strdup (name));
@@ -134,7 +135,7 @@ tn_rate_extension (const TnSettings *settings, int64_t epochs)
         {
           const char *before = tn_settings_get_text (settings, "schedule.restarts");
           name = "schedule.restarts";
-          value = g_strdup_printf ("%s%s%" G_GINT64_FORMAT, before, *before != '\0' ? "," : "", begin + length);
+          value = g_strdup_printf ("%s%s%" PRId64, before, *before != '\0' ? "," : "", begin + length);
         }
       if (value != NULL)
         {

@@ -34,7 +34,7 @@ boot_id (void)
 static gint64
 read_process (gint64 pid, char *state)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%" G_GINT64_FORMAT "/stat", pid);
+  g_autofree char *path = g_strdup_printf ("/proc/%" PRId64 "/stat", pid);
   g_autofree char *text = NULL;
   *state = '\0';
   if (!g_file_get_contents (path, &text, NULL, NULL))

@@ -618,7 +618,7 @@ tn_trainer_extend (TnTrainer *self, gint64 epochs, GError **error)
       g_set_error (error, TN_ERROR, TN_ERROR_INVALID_ARGUMENT, _("A run can be extended by 1 to 1000000 epochs, not %" PRId64 "."), epochs);
       return FALSE;
     }
-  g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, epochs);
+  g_autofree char *text = g_strdup_printf ("%" PRId64, epochs);
   return add_change (self, "+epochs", text, error);
 }
 

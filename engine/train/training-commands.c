@@ -124,7 +124,7 @@ make_changes (TnTraining *self, GError **error)
           name = "train.epochs";
           gint64 epochs = MIN (self->epochs + g_ascii_strtoll (change->value, NULL, 10), 1000000);
           g_free (value);
-          value = g_strdup_printf ("%" G_GINT64_FORMAT, epochs);
+          value = g_strdup_printf ("%" PRId64, epochs);
         }
       if (!tn_training_change (self, self->at.step, name, value, error))
         return FALSE;

@@ -117,7 +117,7 @@ write_poisoned (TnTraining *self, GError **error)
   gpointer step;
   g_hash_table_iter_init (&iter, self->poisoned);
   while (g_hash_table_iter_next (&iter, &step, NULL))
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, text->len > 0 ? "," : "", *(gint64 *) step);
+    g_string_append_printf (text, "%s%" PRId64, text->len > 0 ? "," : "", *(gint64 *) step);
   tn_run_folder_set_fact (self->folder, POISONED_FACT, text->str);
   return tn_run_folder_save (self->folder, error);
 }

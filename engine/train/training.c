@@ -210,7 +210,7 @@ leave_room_for_data (TnSettings *settings, uint64_t data_bytes)
 {
   size_t allowed = tn_memory_allowed (tn_settings_get_int (settings, "device.memory_limit_mb"));
   uint64_t left = allowed > data_bytes ? (allowed - data_bytes) / BYTES_PER_MB : 0;
-  g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, MAX (left, 1));
+  g_autofree char *text = g_strdup_printf ("%" PRIu64, MAX (left, 1));
   if (data_bytes >= BYTES_PER_MB)
     tn_settings_set (settings, "device.memory_limit_mb", text, NULL);
 }
@@ -295,7 +295,7 @@ describe_sharing (const TnSettings *settings)
   static const char *const names[] = { "parallel.mode", "parallel.ranks", "parallel.mesh", "parallel.rank_list", "parallel.strategy", "parallel.dataset", "parallel.optimizer", "parallel.optimizer_level",
                                        "parallel.optimizer_threshold", "parallel.optimizer_shard_size" };
   if (tn_settings_get_int (settings, "parallel.same_bits") > 0)
-    return g_strdup_printf ("same_bits=%" G_GINT64_FORMAT, tn_settings_get_int (settings, "parallel.same_bits"));
+    return g_strdup_printf ("same_bits=%" PRId64, tn_settings_get_int (settings, "parallel.same_bits"));
   gboolean alone = tn_settings_enum_is (settings, "parallel.mode", "stand_alone");
   g_autoptr (GString) text = g_string_new (alone ? "stand_alone" : NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (names) && !alone; i++)

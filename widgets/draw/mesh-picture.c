@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draw/mesh-picture.h"
+#include <inttypes.h>
 
 #include <math.h>
 #include "draw/shard-style.h"
@@ -159,9 +160,9 @@ draw_head (const TnMeshPicture *self, TnCanvas *canvas, const TnPalette *palette
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (int i = 0; i < self->mesh->n_axes; i++)
-    g_string_append_printf (text, "%s%s %" G_GINT64_FORMAT, i > 0 ? "  ·  " : "", self->mesh->names[i], self->mesh->sizes[i]);
+    g_string_append_printf (text, "%s%s %" PRId64, i > 0 ? "  ·  " : "", self->mesh->names[i], self->mesh->sizes[i]);
   if (self->block > 1)
-    g_string_append_printf (text, "   (a cell is %" G_GINT64_FORMAT " ranks)", self->block);
+    g_string_append_printf (text, "   (a cell is %" PRId64 " ranks)", self->block);
   tn_canvas_text (canvas, text->str, self->area.x, self->area.y + 13, &(TnTextStyle){ .size = 12, .color = palette->dim_text, .max_width = self->area.width });
 }
 
@@ -177,7 +178,7 @@ draw_cell (const TnMeshPicture *self, TnCanvas *canvas, const TnPalette *palette
     tn_canvas_rect (canvas, &(TnRect){ inner.x, inner.y + inner.height - 3, inner.width, 3 }, palette->accent);
   if (self->n_cells > TN_MESH_PICTURE_MAX_NUMBERS || inner.width < 16 || inner.height < 13)
     return;
-  g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT "%s", rank, self->block > 1 ? " …" : "");
+  g_autofree char *text = g_strdup_printf ("%" PRId64 "%s", rank, self->block > 1 ? " …" : "");
   tn_canvas_text (canvas, text, inner.x + inner.width / 2, inner.y + inner.height / 2 + 4,
                   &(TnTextStyle){ .size = 12, .color = palette->text, .anchor = TN_ANCHOR_MIDDLE, .tabular = TRUE, .max_width = inner.width });
 }

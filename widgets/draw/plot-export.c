@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/durable.h"
+#include <inttypes.h>
 #include "base/error.h"
 #include "draw/plot-private.h"
 
@@ -72,7 +73,7 @@ put_csv_row (GString *text, const TnPlotLine *line, size_t row)
 {
   const TnSeries *series = line->series;
   put_csv_text (text, line->run[0] != '\0' ? line->run : line->label);
-  g_string_append_printf (text, ",%d,%" G_GINT64_FORMAT ",", line->rank, tn_series_steps (series)[row]);
+  g_string_append_printf (text, ",%d,%" PRId64 ",", line->rank, tn_series_steps (series)[row]);
   put_number (text, epoch_of (series, row), "");
   g_string_append_c (text, ',');
   put_number (text, tn_series_x (series, TN_X_RELATIVE, 0, row) / 1e6, NULL);
@@ -94,7 +95,7 @@ put_json_row (GString *text, const TnPlotLine *line, size_t row)
   double raw = tn_series_values (series, FALSE)[row];
   g_string_append (text, "{\"run\": ");
   put_json_text (text, line->run[0] != '\0' ? line->run : line->label);
-  g_string_append_printf (text, ", \"rank\": %d, \"step\": %" G_GINT64_FORMAT ", \"epoch\": ", line->rank, tn_series_steps (series)[row]);
+  g_string_append_printf (text, ", \"rank\": %d, \"step\": %" PRId64 ", \"epoch\": ", line->rank, tn_series_steps (series)[row]);
   put_number (text, epoch_of (series, row), "null");
   g_string_append (text, ", \"relative\": ");
   put_number (text, tn_series_x (series, TN_X_RELATIVE, 0, row) / 1e6, "null");

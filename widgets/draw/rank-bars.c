@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draw/rank-bars.h"
+#include <inttypes.h>
 
 #include <stdlib.h>
 #include "base/error.h"
@@ -160,7 +161,7 @@ draw_strip (const TnRankBars *self, TnCanvas *canvas, const TnPalette *palette)
 {
   double y = self->area.y + LEGEND + 4, scale = scale_of (self), x = self->area.x + LEFT;
   g_autofree char *least = tn_short_bytes (self->least), *middle = tn_short_bytes (self->quartiles[1]), *most = tn_short_bytes (self->most);
-  g_autofree char *text = g_strdup_printf (_ ("%" G_GINT64_FORMAT " ranks: least %s, median %s, most %s"), self->n, least, middle, most);
+  g_autofree char *text = g_strdup_printf (_ ("%" PRId64 " ranks: least %s, median %s, most %s"), self->n, least, middle, most);
   tn_canvas_rect (canvas, &(TnRect){ x, y + 7, MAX (self->most * scale, 1), 2 }, palette->border);
   tn_canvas_rect (canvas, &(TnRect){ x + self->quartiles[0] * scale, y + 2, MAX ((self->quartiles[2] - self->quartiles[0]) * scale, 2), 12 }, tn_color_alpha (palette->accent, 0.4f));
   const double marks[] = { self->least, self->quartiles[1], self->most };
@@ -187,7 +188,7 @@ draw_bar (const TnRankBars *self, TnCanvas *canvas, const TnPalette *palette, in
     tn_draw_frame (canvas, &(TnRect){ row.x + LEFT - 2, row.y + pad - 2, total * scale + 4, row.height - 2 * pad + 4 }, 2, palette->accent);
   if (row.height < 12)
     return;
-  g_autofree char *name = g_strdup_printf (_ ("rank %" G_GINT64_FORMAT), bytes->rank), *size = tn_short_bytes (total);
+  g_autofree char *name = g_strdup_printf (_ ("rank %" PRId64), bytes->rank), *size = tn_short_bytes (total);
   double y = row.y + row.height / 2 + 4;
   tn_canvas_text (canvas, name, row.x + LEFT - 8, y, &(TnTextStyle){ .size = 11, .color = palette->text, .anchor = TN_ANCHOR_END, .tabular = TRUE, .bold = rank == bytes->rank });
   tn_canvas_text (canvas, size, row.x + row.width - 4, y, &(TnTextStyle){ .size = 11, .color = over ? palette->error : palette->text, .anchor = TN_ANCHOR_END, .tabular = TRUE, .bold = over });

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draw/tensor-picture.h"
+#include <inttypes.h>
 
 #include <math.h>
 #include "base/error.h"
@@ -182,7 +183,7 @@ tn_tensor_picture_range (const TnTensorPicture *self, int64_t tile)
   GString *text = g_string_new ("[");
   tn_tensor_picture_box (self, tile, &box);
   for (int d = 0; d < box.n_dims; d++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT, d > 0 ? ", " : "", box.lo[d], box.hi[d]);
+    g_string_append_printf (text, "%s%" PRId64 ":%" PRId64, d > 0 ? ", " : "", box.lo[d], box.hi[d]);
   g_string_append_c (text, ')');
   return g_string_free (text, FALSE);
 }
@@ -193,12 +194,12 @@ tn_tensor_picture_owners_text (const TnTensorPicture *self, int64_t tile)
   int64_t n;
   g_autofree int64_t *owners = tn_tensor_picture_owners (self, tile, &n);
   if (n == self->layout->mesh->n_ranks && n > 1)
-    return g_strdup_printf (_ ("all %" G_GINT64_FORMAT " ranks"), n);
+    return g_strdup_printf (_ ("all %" PRId64 " ranks"), n);
   GString *text = g_string_new (n == 1 ? _ ("rank ") : _ ("ranks "));
   for (int64_t i = 0; i < MIN (n, n == 3 ? 3 : 2); i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "", owners[i]);
+    g_string_append_printf (text, "%s%" PRId64, i > 0 ? ", " : "", owners[i]);
   if (n > 3)
-    g_string_append_printf (text, " +%" G_GINT64_FORMAT, n - 2);
+    g_string_append_printf (text, " +%" PRId64, n - 2);
   return g_string_free (text, FALSE);
 }
 
@@ -276,8 +277,8 @@ draw_axis (const TnTensorPicture *self, TnCanvas *canvas, const TnPalette *palet
   if (dim < 0)
     return;
   const TnRect *f = &self->frame;
-  g_autofree char *text = g_strdup_printf (_ ("dimension %d: %" G_GINT64_FORMAT), dim, self->shape.dims[dim]);
-  g_autofree char *short_text = g_strdup_printf (_ ("dim %d: %" G_GINT64_FORMAT), dim, self->shape.dims[dim]);
+  g_autofree char *text = g_strdup_printf (_ ("dimension %d: %" PRId64), dim, self->shape.dims[dim]);
+  g_autofree char *short_text = g_strdup_printf (_ ("dim %d: %" PRId64), dim, self->shape.dims[dim]);
   TnTextStyle style = { .size = 11, .color = palette->dim_text };
   if (!down)
     tn_canvas_text (canvas, text, f->x, f->y - 7, &(TnTextStyle){ .size = 11, .color = palette->dim_text, .max_width = f->width });
@@ -286,7 +287,7 @@ draw_axis (const TnTensorPicture *self, TnCanvas *canvas, const TnPalette *palet
       style.max_width = LEFT - 4;
       style.anchor = TN_ANCHOR_END;
       tn_canvas_text (canvas, short_text, f->x - 5, f->y + 11, &style);
-      g_autofree char *pieces = g_strdup_printf ("÷ %" G_GINT64_FORMAT, self->n_rows);
+      g_autofree char *pieces = g_strdup_printf ("÷ %" PRId64, self->n_rows);
       if (self->n_rows > 1)
         tn_canvas_text (canvas, pieces, f->x - 5, f->y + 25, &style);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draw/traffic-matrix.h"
+#include <inttypes.h>
 
 #include <math.h>
 #include "base/error.h"
@@ -100,10 +101,10 @@ tn_traffic_matrix_name (const TnTrafficMatrix *self, int row)
 {
   int64_t first = row * self->block, last = MIN (first + self->block, self->mesh->n_ranks) - 1;
   if (first == last)
-    return g_strdup_printf (_ ("rank %" G_GINT64_FORMAT), self->mesh->ranks[first]);
+    return g_strdup_printf (_ ("rank %" PRId64), self->mesh->ranks[first]);
   if (self->mesh->plain)
-    return g_strdup_printf (_ ("ranks %" G_GINT64_FORMAT "–%" G_GINT64_FORMAT), first, last);
-  return g_strdup_printf (_ ("places %" G_GINT64_FORMAT "–%" G_GINT64_FORMAT), first, last);
+    return g_strdup_printf (_ ("ranks %" PRId64 "–%" PRId64), first, last);
+  return g_strdup_printf (_ ("places %" PRId64 "–%" PRId64), first, last);
 }
 
 static void
@@ -115,7 +116,7 @@ draw_names (const TnTrafficMatrix *self, TnCanvas *canvas, const TnPalette *pale
   tn_canvas_text (canvas, _ ("from ↓   to →"), self->frame.x - LEFT + 2, self->frame.y - 22, &dim);
   for (int i = 0; i < self->n; i += every)
     {
-      g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, self->mesh->ranks[i * self->block]);
+      g_autofree char *text = g_strdup_printf ("%" PRId64, self->mesh->ranks[i * self->block]);
       dim.anchor = TN_ANCHOR_MIDDLE;
       tn_canvas_text (canvas, text, self->frame.x + side * (i + 0.5), self->frame.y - 6, &dim);
       dim.anchor = TN_ANCHOR_END;
