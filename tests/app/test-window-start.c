@@ -174,7 +174,7 @@ test_draw_a_digit (void)
   int status = -1;
   g_assert_true (g_spawn_command_line_sync (command->str, NULL, NULL, &status, NULL));
   g_assert_cmpint (status, ==, 0);
-  g_assert_true (tn_harness_wait_value (h, "train_draw_label", "1", 10000));
+  g_assert_true (tn_harness_wait_value (h, "train_draw_label", "1", 60000));
   tn_harness_free (h);
 }
 
