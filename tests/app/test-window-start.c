@@ -163,18 +163,24 @@ test_draw_a_digit (void)
   tn_harness_start (h, NULL);
   tn_harness_click (h, "start_train_button:digits");
   g_assert_true (tn_harness_wait_value (h, "train_watch_label", "Watch · step *", 20000)); /* a checkpoint has answered */
-  g_auto (TnFound) pad = { 0 };
-  g_assert_true (tn_harness_find (h, "train_draw_area", &pad));
-  g_assert_cmpint (pad.y + pad.height, <, 1100);
-  g_autoptr (GString) command = g_string_new ("xdotool");
-  g_string_append_printf (command, " mousemove %d %d mousedown 1", pad.x + pad.width / 2, pad.y + pad.height / 5);
-  for (int i = 1; i <= 10; i++)
-    g_string_append_printf (command, " mousemove %d %d", pad.x + pad.width / 2, pad.y + pad.height / 5 + i * pad.height * 6 / 100);
-  g_string_append (command, " mouseup 1");
-  int status = -1;
-  g_assert_true (g_spawn_command_line_sync (command->str, NULL, NULL, &status, NULL));
-  g_assert_cmpint (status, ==, 0);
-  g_assert_true (tn_harness_wait_value (h, "train_draw_label", "1", 60000));
+  /* Again where the page was still moving: it is the same stroke. */
+  gboolean answered = FALSE;
+  for (int try = 0; try < 4 && !answered; try++)
+    {
+      g_auto (TnFound) pad = { 0 };
+      g_assert_true (tn_harness_find (h, "train_draw_area", &pad));
+      g_assert_cmpint (pad.y + pad.height, <, 1100);
+      g_autoptr (GString) command = g_string_new ("xdotool");
+      g_string_append_printf (command, " mousemove %d %d mousedown 1", pad.x + pad.width / 2, pad.y + pad.height / 5);
+      for (int i = 1; i <= 10; i++)
+        g_string_append_printf (command, " mousemove %d %d", pad.x + pad.width / 2, pad.y + pad.height / 5 + i * pad.height * 6 / 100);
+      g_string_append (command, " mouseup 1");
+      int status = -1;
+      g_assert_true (g_spawn_command_line_sync (command->str, NULL, NULL, &status, NULL));
+      g_assert_cmpint (status, ==, 0);
+      answered = tn_harness_wait_value (h, "train_draw_label", "1", 15000);
+    }
+  g_assert_true (answered);
   tn_harness_free (h);
 }
 
