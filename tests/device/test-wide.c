@@ -203,6 +203,8 @@ random_conv (gboolean stem)
   v.stride[0] = v.stride[1] = pick (1, 2);
   for (int i = 0; i < 4; i++)
     v.pad[i] = pick (0, 2) == 0 ? pick (0, (int) v.kernel / 2) : v.kernel / 2;
+  v.h = MAX (v.h, v.kernel - v.pad[0] - v.pad[1]); /* the window must fit */
+  v.w = MAX (v.w, v.kernel - v.pad[2] - v.pad[3]);
   v.oh = (v.h + v.pad[0] + v.pad[1] - v.kernel) / v.stride[0] + 1;
   v.ow = (v.w + v.pad[2] + v.pad[3] - v.kernel) / v.stride[1] + 1;
   return v;
