@@ -427,6 +427,19 @@ make_plans (TnRanks *self, const Order *order, GError **error)
   return TRUE;
 }
 
+static void
+join_threads (TnRanks *self)
+{
+  for (int k = 0; k < self->n_own; k++)
+    if (self->own[k].has_thread)
+      {
+        pthread_join (self->own[k].thread, NULL);
+        self->own[k].has_thread = FALSE;
+      }
+}
+
+/* After a failure the group is over, every other rank ends at its next collective. They may still read the batch, which is the
+ * caller's, so they are waited for. */
 static gboolean
 give_order (TnRanks *self, Order *order, TnStepResult *step, TnEvalResult *evaluation, GError **error)
 {
@@ -439,6 +452,8 @@ give_order (TnRanks *self, Order *order, TnStepResult *step, TnEvalResult *evalu
   if (!ok)
     tn_comm_fail (first->comm, failure->message);
   tn_comm_threads_leave (first->comm);
+  if (!ok)
+    join_threads (self);
   if (failure != NULL)
     g_propagate_error (error, failure);
   return ok;
@@ -574,9 +589,7 @@ tn_ranks_free (TnRanks *self)
     return;
   if (self->own[0].comm != NULL && self->cut.rank == 0 && !self->served)
     process_is_over = give_order (self, &(Order){ .kind = ORDER_END }, NULL, NULL, NULL) && self->processes;
-  for (int k = 0; k < self->n_own; k++)
-    if (self->own[k].has_thread)
-      pthread_join (self->own[k].thread, NULL);
+  join_threads (self);
   for (int k = 0; k < self->n_own; k++)
     clear_rank (self, &self->own[k]);
   g_free (self->own);
