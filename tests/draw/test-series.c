@@ -46,7 +46,8 @@ test_pyramid_ranges (void)
   TnPyramid pyramid = { 0 };
   for (size_t seen = 0; seen < n;)
     {
-      seen = MIN (n, seen + (size_t) g_rand_int_range (rand, 1, 5000)); /* as appends come */
+      size_t more = (size_t) g_rand_int_range (rand, 1, 5000); /* as appends come */
+      seen = MIN (n, seen + more);
       tn_pyramid_extend (&pyramid, values, seen);
       size_t begin = (size_t) g_rand_int_range (rand, 0, (int) seen), end = begin + (size_t) g_rand_int_range (rand, 0, (int) (seen - begin) + 1);
       check_range (&pyramid, values, begin, end);

@@ -103,7 +103,7 @@ try_node (GRand *rand, const TnOp *op)
   TnAttr attrs[16];
   Numbers numbers[16];
   int most = op->max_inputs == TN_VARIADIC ? MAX (op->min_inputs, 3) : op->max_inputs, n_attrs = 0;
-  int n = MIN (g_rand_int_range (rand, op->min_inputs, most + 1), (int) G_N_ELEMENTS (values));
+  int wanted = g_rand_int_range (rand, op->min_inputs, most + 1), n = MIN (wanted, (int) G_N_ELEMENTS (values));
   TnShape first = random_shape (rand);
   TnDType usual = random_dtype (rand, TN_DTYPE_F32);
   for (int i = 0; i < n; i++)
