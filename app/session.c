@@ -5,10 +5,14 @@
 
 #include "application.h"
 
-#define SAVE_SECONDS 3
+#define SAVE_MS 3000
+#define SOON_MS 100
 
 static guint save_timer;
-static gboolean ended; /* the last window closed as it should */
+static gboolean ended;      /* the last window closed as it should */
+static gboolean soon;       /* the timer is the short one */
+static char *known_project; /* as last written */
+static guint n_writes;      /* begun */
 
 static char *
 session_path (void)
@@ -16,12 +20,36 @@ session_path (void)
   return g_build_filename (g_get_user_state_dir (), "tenon", "session.gvariant", NULL);
 }
 
+typedef struct
+{
+  guint number;
+  char *text;
+} Write;
+
+static void
+write_free (Write *write)
+{
+  g_free (write->text);
+  g_free (write);
+}
+
+/* The newest one wins, whichever thread comes first. */
+static void
+write_file (const Write *write)
+{
+  static GMutex lock;
+  static guint written;
+  g_autofree char *path = session_path (), *folder = g_path_get_dirname (path);
+  g_mutex_lock (&lock);
+  if (write->number > written && g_mkdir_with_parents (folder, 0700) == 0 && g_file_set_contents (path, write->text, -1, NULL))
+    written = write->number;
+  g_mutex_unlock (&lock);
+}
+
 static void
 write_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  g_autofree char *path = session_path (), *folder = g_path_get_dirname (path);
-  if (g_mkdir_with_parents (folder, 0700) == 0)
-    g_file_set_contents (path, data, -1, NULL);
+  write_file (data);
 }
 
 static char *
@@ -42,20 +70,33 @@ describe (TnWindow *window, gboolean clean)
 static gboolean
 timer_cb (gpointer data)
 {
-  TnWindow *window = data;
+  Write *write = g_new (Write, 1);
   save_timer = 0;
+  *write = (Write){ ++n_writes, describe (data, FALSE) };
   g_autoptr (GTask) task = g_task_new (NULL, NULL, NULL, NULL);
-  g_task_set_task_data (task, describe (window, FALSE), g_free);
+  g_task_set_task_data (task, write, (GDestroyNotify) write_free);
   g_task_run_in_thread (task, write_thread);
   return G_SOURCE_REMOVE;
 }
 
+/* Which project is open waits only until its page is chosen too: a crash in the first seconds would lose it. */
 void
 tn_session_changed (TnWindow *window)
 {
+  TnDocument *document = tn_window_document (window);
+  const char *project = document != NULL ? tn_document_path (document) : "";
+  gboolean other = g_strcmp0 (project, known_project) != 0;
   ended = FALSE;
+  if (save_timer != 0 && soon && !other)
+    return;
+  if (other)
+    {
+      g_free (known_project);
+      known_project = g_strdup (project);
+    }
+  soon = other;
   g_clear_handle_id (&save_timer, g_source_remove);
-  save_timer = g_timeout_add_seconds_full (G_PRIORITY_LOW, SAVE_SECONDS, timer_cb, g_object_ref (window), g_object_unref);
+  save_timer = g_timeout_add_full (G_PRIORITY_LOW, soon ? SOON_MS : SAVE_MS, timer_cb, g_object_ref (window), g_object_unref);
 }
 
 void
@@ -65,9 +106,8 @@ tn_session_save (TnWindow *window)
     return;
   ended = TRUE;
   g_clear_handle_id (&save_timer, g_source_remove);
-  g_autofree char *text = describe (window, TRUE), *path = session_path (), *folder = g_path_get_dirname (path);
-  if (g_mkdir_with_parents (folder, 0700) == 0)
-    g_file_set_contents (path, text, -1, NULL); /* the process ends: no worker would live to do it */
+  g_autofree char *text = describe (window, TRUE);
+  write_file (&(Write){ ++n_writes, text }); /* the process ends: no worker would live to do it */
 }
 
 typedef struct

@@ -24,6 +24,7 @@ static const char xml[]
     "<method name='Selection'><arg type='a{sv}' direction='out'/></method>"
     "<method name='Nodes'><arg type='s' name='canvas' direction='in'/><arg type='u' direction='out'/><arg type='u' direction='out'/>"
     "<arg type='d' direction='out'/></method>"
+    "<method name='Rows'><arg type='s' name='canvas' direction='in'/><arg type='a(saxad)' direction='out'/></method>"
     "<method name='Activate'><arg type='s' name='action' direction='in'/><arg type='av' direction='in'/></method>"
     "</interface></node>";
 
@@ -176,6 +177,24 @@ answer_state (TnWindow *self, const char *view)
   return page != NULL ? tn_page_state (page) : "absent";
 }
 
+/* Lines of a plot: name of the series, steps, values. */
+static GVariant *
+answer_rows (GtkWidget *canvas)
+{
+  GVariantBuilder lines;
+  g_variant_builder_init (&lines, G_VARIANT_TYPE ("a(saxad)"));
+  TnPlot *plot = TN_IS_PLOT_VIEW (canvas) ? tn_plot_view_plot (TN_PLOT_VIEW (canvas)) : NULL;
+  for (unsigned i = 0; plot != NULL && i < tn_plot_n_lines (plot); i++)
+    {
+      const TnSeries *series = tn_plot_line (plot, i)->series;
+      gsize n = tn_series_n (series);
+      g_variant_builder_add (&lines, "(s@ax@ad)", tn_series_name (series),
+                             g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, tn_series_steps (series), n, sizeof (gint64)),
+                             g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, tn_series_values (series, FALSE), n, sizeof (double)));
+    }
+  return g_variant_new ("(a(saxad))", &lines);
+}
+
 /* Idle: no source of a priority above the lowest is waiting. */
 
 typedef struct
@@ -260,6 +279,11 @@ method_cb (GDBusConnection *connection, const char *sender, const char *path, co
       else if (TN_IS_PICTURE_VIEW (canvas))
         tn_picture_view_costs (TN_PICTURE_VIEW (canvas), &nodes, &labels, &ms);
       reply = g_variant_new ("(uud)", nodes, labels, ms);
+    }
+  else if (g_str_equal (method, "Rows"))
+    {
+      g_variant_get (parameters, "(&s)", &text);
+      reply = answer_rows (find (self, text));
     }
   else if (g_str_equal (method, "Activate"))
     {

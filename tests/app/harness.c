@@ -417,6 +417,12 @@ tn_harness_picture (TnHarness *self, int *width, int *height)
   return g_memdup2 (text + used + 1, pixels);
 }
 
+GPid
+tn_harness_window (TnHarness *self)
+{
+  return self->window;
+}
+
 char *
 tn_harness_run (TnHarness *self, const char *name)
 {

@@ -59,6 +59,8 @@ gboolean tn_harness_enabled (TnHarness *self, const char *action);
 guint8 *tn_harness_picture (TnHarness *self, int *width, int *height);
 /** Process that trains the newest run of the first project; 0. */
 GPid tn_harness_trainer (TnHarness *self);
+/** Process of the window; 0. */
+GPid tn_harness_window (TnHarness *self);
 /** Path of the newest run of project @name; NULL if there is none. */
 char *tn_harness_run (TnHarness *self, const char *name);
 GVariant *tn_harness_call (TnHarness *self, const char *method, GVariant *parameters);
