@@ -97,6 +97,19 @@ ensure_built (TnPage *self)
     TN_PAGE_GET_CLASS (self)->width_changed (self, priv->width);
 }
 
+gboolean
+tn_page_prepare (TnPage *self)
+{
+  g_return_val_if_fail (TN_IS_PAGE (self), FALSE);
+  if (private_of (self)->built)
+    return FALSE;
+  ensure_built (self);
+  int least, natural;
+  gtk_widget_measure (GTK_WIDGET (self), GTK_ORIENTATION_HORIZONTAL, -1, &least, &natural, NULL, NULL);
+  gtk_widget_measure (GTK_WIDGET (self), GTK_ORIENTATION_VERTICAL, natural, NULL, NULL, NULL, NULL);
+  return TRUE;
+}
+
 static void
 tn_page_map (GtkWidget *widget)
 {

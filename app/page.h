@@ -99,6 +99,9 @@ TnDocument *tn_page_document (TnPage *self);
 TnRun *tn_page_run (TnPage *self);
 TnWidthClass tn_page_width (TnPage *self);
 
+/** Builds and measures a page that was never shown, so that its first show is as quick as later ones. FALSE if it is built. */
+gboolean tn_page_prepare (TnPage *self);
+
 /* While building. */
 /** @tool: goes to the toolbar above the content, before the `?` button. */
 void tn_page_add_tool (TnPage *self, GtkWidget *tool);

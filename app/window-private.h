@@ -26,7 +26,7 @@ struct _TnWindow
   const char *train_action; /* what the Train button does now: "new", "resume" ... */
   gint64 last_reason_us;
   gint64 status_us;
-  guint status_timer;
+  guint status_timer, prepare_timer;
 
   /* History of what was shown. */
   GPtrArray *history; /* page ids, static */

@@ -16,6 +16,8 @@
 
 #define MAX_HISTORY 200
 
+#define PREPARE_MS 400 /* between two pages that are made ahead */
+
 G_DEFINE_FINAL_TYPE (TnWindow, tn_window, ADW_TYPE_APPLICATION_WINDOW)
 
 /* Pages. */
@@ -196,6 +198,18 @@ tn_window_is_busy (TnWindow *self)
   return self->document != NULL && (tn_document_can_undo (self->document) || tn_run_word_is_live (tn_run_control_line (self->control)->word));
 }
 
+/* One page at a time is made before it is asked for, with pauses in which input is answered. */
+static gboolean
+prepare_cb (gpointer data)
+{
+  TnWindow *self = data;
+  for (guint i = 0; i < self->pages->len; i++)
+    if (tn_page_prepare (g_ptr_array_index (self->pages, i)))
+      return G_SOURCE_CONTINUE;
+  self->prepare_timer = 0;
+  return G_SOURCE_REMOVE;
+}
+
 void
 tn_window_set_document (TnWindow *self, TnDocument *document)
 {
@@ -238,6 +252,8 @@ tn_window_set_document (TnWindow *self, TnDocument *document)
   tn_window_show_page (self, tn_page_info_find ("data") != NULL && !self->train_when_ready ? "data" : "train");
   self->train_when_ready = FALSE;
   tn_application_note_project (tn_document_path (document));
+  if (self->prepare_timer == 0)
+    self->prepare_timer = g_timeout_add_full (G_PRIORITY_LOW, PREPARE_MS, prepare_cb, self, NULL);
 }
 
 static void
@@ -346,6 +362,7 @@ tn_window_dispose (GObject *object)
 {
   TnWindow *self = TN_WINDOW (object);
   g_clear_handle_id (&self->status_timer, g_source_remove);
+  g_clear_handle_id (&self->prepare_timer, g_source_remove);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
   if (self->control != NULL)

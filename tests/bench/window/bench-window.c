@@ -144,6 +144,7 @@ main (int argc, char **argv)
   tn_harness_start (h, NULL);
   tn_harness_click (h, "start_empty_button");
   g_assert_true (tn_harness_wait_value (h, "root_stack", "project", 20000));
+  g_usleep (5 * G_USEC_PER_SEC); /* a person reads the first page meanwhile */
   bench_pages (h);
   bench_idle (h, "train");
   bench_idle (h, "graph");
