@@ -127,7 +127,7 @@ test_what_follows_gzip_data (void)
   for (gsize i = 0; i < G_N_ELEMENTS (tails); i++)
     {
       g_autofree char *bytes = NULL;
-      gsize n;
+      gsize n = 0;
       g_assert_true (write_gzip (path, small, sizeof small) && g_file_get_contents (path, &bytes, &n, NULL));
       g_autoptr (GByteArray) joined = g_byte_array_new ();
       g_byte_array_append (joined, (guint8 *) bytes, (guint) n);

@@ -36,7 +36,7 @@ random_floats (size_t n)
 {
   float *p = floats (n);
   for (size_t i = 0; i < n; i++)
-    p[i] = (float) rand () / RAND_MAX - 0.5f;
+    p[i] = (float) rand () / (float) RAND_MAX - 0.5f;
   return p;
 }
 
